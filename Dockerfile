@@ -40,5 +40,5 @@ VOLUME /var/lib/prepaint
 USER prepaint
 EXPOSE 3000 8080 8443
 HEALTHCHECK --start-period=20s CMD ["node", "--eval", "fetch('http://127.0.0.1:3000/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=4", "/app/dist/bin/prepaint.js"]
+ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=16", "/app/dist/bin/prepaint.js"]
 CMD ["serve"]

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, it } from 'node:test'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
-import { setRole } from '@prepaint/service/accounts/accounts.ts'
+import { findPersonById, setOperator } from '@prepaint/service/accounts/persons.ts'
 import { readLink, useLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { createTestCa } from '../test/support/certificate-authority.ts'
 import { testCommands } from '../test/support/commands.ts'
@@ -44,7 +44,8 @@ it('a backup holds what was there, for its owner alone; a file that is damaged l
   const changed = file('changed', bytes)
   await refused(`restore ${changed}`, /cannot be read|damaged|invalid|is incomplete/, there)
 
-  await good(`restore ${whole}`, there)
+  const restored = await good(`restore ${whole}`, there)
+  assert.equal(restored['divided'], true)
   // What is new gets numbers that were not given before.
   await addTestDomain(empty.pool, 'new.example')
   const domains = await empty.column('select custom_domain from domain order by id')
@@ -88,9 +89,14 @@ describe('certificate', () => {
 })
 
 describe('links that let somebody in', () => {
+  const somebody = {
+    password: 'correct horse',
+    signedIn: null,
+    checkPassword: async () => assert.fail('nobody has a login yet'),
+  }
   const offer = (token: string) => readLink(pool, token, systemClock.nowMs())
   const use = (token: string, email: string | null) =>
-    useLink(pool, DEFAULT_PLANS, token, { email, password: 'correct horse' }, systemClock.nowMs())
+    useLink(pool, DEFAULT_PLANS, token, { ...somebody, email }, systemClock.nowMs())
   const linkOf = async (args: string) => {
     const { url } = await good(args)
     return /^https:\/\/render\.example\.com\/welcome#(pp_in_.+)$/.exec(String(url))?.[1] ?? ''
@@ -106,11 +112,12 @@ describe('links that let somebody in', () => {
   })
 
   it('account invite, for an owner or an operator; reset-link; set-role', async () => {
-    const roleOf = (email: string) => database.column('select role from account where email = $1', email)
+    const isOperator = (email: string) =>
+      database.column('select is_operator from person where email = $1', email)
     await use(await linkOf('account invite --email guest@example.com --plan pro'), null)
-    assert.deepEqual(await roleOf('guest@example.com'), ['owner'])
+    assert.deepEqual(await isOperator('guest@example.com'), [false])
     await use(await linkOf('account invite --email boss@example.com --plan pro --operator'), null)
-    assert.deepEqual(await roleOf('boss@example.com'), ['operator'])
+    assert.deepEqual(await isOperator('boss@example.com'), [true])
     await refused('account invite --email boss@example.com --plan pro', /already/)
 
     const { kind, email } = await offer(await linkOf('account reset-link --email boss@example.com'))
@@ -125,15 +132,16 @@ describe('links that let somebody in', () => {
   it('the first account: a link with the largest plan for as long as no operator can sign in, each start a new one', async () => {
     const line = () => firstAccountLine(pool, DEFAULT_PLANS, systemClock, 'http://127.0.0.1:3000')
     assert.equal(await line(), null)
-    await pool.query('update account set password_hash = null')
+    await pool.query('update person set password_hash = null')
     const token = async () => /http:\/\/127\.0\.0\.1:3000\/welcome#(\S+)/.exec((await line())!)![1]!
     const [older, newer] = [await token(), await token()]
     await assert.rejects(offer(older), { code: 'link_not_found' })
-    const id = await use(newer, 'first@example.com')
-    const { rows } = await pool.query('select plan, role from account where id = $1', [id])
-    assert.deepEqual(rows, [{ plan: 'enterprise', role: 'operator' }])
+    const { account, person } = await use(newer, 'first@example.com')
+    const { rows } = await pool.query('select plan from account where id = $1', [account])
+    assert.deepEqual(rows, [{ plan: 'enterprise' }])
+    assert.equal((await findPersonById(pool, person)).is_operator, true)
     assert.equal(await line(), null)
-    await setRole(pool, id, 'owner')
+    await setOperator(pool, person, false)
     assert.notEqual(await line(), null)
   })
 })

@@ -1,7 +1,7 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=16
 // Plain JavaScript for Node 18 and later: runs Prepaint in Node 24 or later, which npm installs with it.
 // In a checkout that is the TypeScript source; in the npm package, compiled JavaScript.
-// V8 would let the young generation grow to 64 MiB, without being faster (docs/decisions/0045-lighter.md).
+// V8 would let the young generation grow to 128 MiB, without being faster (docs/decisions/0065-memory-flags.md).
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'

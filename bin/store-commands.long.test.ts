@@ -54,9 +54,9 @@ describe('commands on accounts, keys, tokens and domains', () => {
 
   it('creates accounts, lists them, changes their plan', async () => {
     const created = await good('account create --email Owner@Example.com --plan pro')
-    assert.deepEqual(Object.keys(created), ['id', 'email', 'plan', 'role', 'created_at'])
+    assert.deepEqual(Object.keys(created), ['id', 'name', 'email', 'plan', 'created_at'])
     await given('a long password\n', 'account create --email second@example.com --plan pro --password-stdin')
-    const hashed = await database.column('select password_hash is not null from account order by id')
+    const hashed = await database.column('select password_hash is not null from person order by id')
     assert.deepEqual(hashed, [false, true])
     await refused('account create --email owner@example.com --plan pro', /Account already exists/)
     await good('account set-plan --email owner@example.com --plan agency_plus')
@@ -84,7 +84,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const { id, ...created } = await good(
       'key create --email owner@example.com --name ci --expires 2999-01-31',
     )
-    assert.deepEqual(Object.keys(created), ['name', 'key'])
+    assert.deepEqual(Object.keys(created), ['name', 'key', 'rights', 'domains'])
     assert.match(String(created['key']), /^pp_live_[\w-]{32,}$/)
     const list = JSON.stringify(await good('key list --email owner@example.com'))
     assert.match(list, /"state":"active".*"expires_at":"2999-01-31T00:00:00\.000Z"/)
@@ -192,7 +192,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.match(await compared, /^\/a +text$/m)
     await wrong(`devices check ${at}${' --path /a'.repeat(11)}`, /^--path can be given 10 times$/)
     await good(`domain set ${at} --active no`)
-    await pool.query('delete from job')
+    await pool.query('delete from job; delete from job_ended')
   })
 
   it('sets, lists and removes headers for the origin, and never shows a value', async () => {

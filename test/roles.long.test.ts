@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { after, it } from 'node:test'
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import type { Fleet as FleetView } from '@prepaint/service/insight/fleet/node.ts'
 import { startVersionOrigin } from './chaos/version-origin.ts'
 import { runJson } from './support/command-line.ts'
@@ -8,6 +12,7 @@ import { edgeRequest, GOOGLEBOT } from './support/edge-request.ts'
 import { startFleet } from './support/fleet.ts'
 import type { NodeProcess } from './support/node-process.ts'
 import { processTree } from './support/processes.ts'
+import { paths } from './support/queue.ts'
 import { callApi, openAccount, registerDomain } from './support/tenant.ts'
 
 const ROLES = ['edge', 'api', 'render'] as const
@@ -17,6 +22,8 @@ const fleet = await startFleet(
   ROLES.map((role) => ({
     settings: {
       PREPAINT_ROLES: role,
+      // However fast the machine renders, 1,000 pages want more slots than there are.
+      PREPAINT_SCALE_TARGET_SECONDS: '10',
       ...(role !== 'render' && { PREPAINT_CHROMIUM: '/nonexistent/chromium' }),
     },
   })),
@@ -73,4 +80,30 @@ it('they say so: /readyz, and the list of nodes', async () => {
   )
   const pids = nodes.map(({ id }) => Number(id.split(':')[1]))
   assert.deepEqual(new Set(pids), new Set([edge.pid, api.pid, render.pid]))
+})
+
+it('they answer the probes of the Kubernetes manifests', async () => {
+  const nodes = { 'base/edge': edge, 'parts/api': api, 'parts/render': render }
+  for (const [file, node] of Object.entries(nodes)) {
+    const manifest = readFileSync(path.join(import.meta.dirname, `../deploy/kubernetes/${file}.yaml`), 'utf8')
+    const probes = [...manifest.matchAll(/^ +path: (\/(?:readyz|healthz)\S*)$/gm)].map(([, asked]) => asked!)
+    assert.equal(probes.length, 3, file)
+    for (const asked of probes) assert.equal((await get(node, asked)).status, 200, `${file}: ${asked}`)
+  }
+})
+
+it('every node tells how many slots 1,000 refreshes want, and when they are gone', async () => {
+  const wanted = async (node: NodeProcess) => {
+    const text = await (await fetch(`${node.api}/metrics`)).text()
+    const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+    assert.equal(value('prepaint_render_slots_fleet'), 2)
+    return value('prepaint_render_slots_wanted')
+  }
+  const { rows } = await fleet.pool.query<{ id: DomainId }>('select id from domain')
+  await enqueue(fleet.pool, rows[0]!.id, paths(1_000), 'refresh')
+  for (const node of [edge, api, render])
+    await until('more are wanted', async () => (await wanted(node)) > 2, 60_000)
+  await fleet.pool.query(`delete from job where state = 'queued'`)
+  for (const node of [edge, api, render])
+    await until('none are wanted', async () => (await wanted(node)) === 0, 60_000)
 })

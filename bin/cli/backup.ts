@@ -3,13 +3,20 @@ import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { readBackup } from '@prepaint/postgres/backup/backup.ts'
+import { readStoreId } from '@prepaint/pages/store/bodies/body-store.ts'
+import { countStored } from '@prepaint/pages/store/bodies/check.ts'
+import { type RestoredBodies, settleRestoredBodies } from '@prepaint/pages/store/bodies/restored.ts'
+import { S3Client, StoreUnreachable } from '@prepaint/pages/store/bodies/s3-client.ts'
+import { hostOf } from '@prepaint/pages/store/bodies/store-address.ts'
+import { type BackupHead, readBackup } from '@prepaint/postgres/backup/backup.ts'
 import { restoreBackup } from '@prepaint/postgres/backup/restore.ts'
+import { readShape } from '@prepaint/postgres/domain-partitions.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { readMasterKeyText, writeMasterKeyText } from '@prepaint/service/certificates/vault/master-key.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
+import { missingSpace, restoreCost } from '../command-line/restore-cost.ts'
 import { SCHEMA } from '../node/schema.ts'
 import type { Config } from '../settings/config.ts'
 
@@ -32,7 +39,9 @@ const backup = defineCommand({
     const masterKey =
       values['with-key'] && config.secretKeys === null ? readMasterKeyText(config.dataDir) : null
     let head = ''
-    const bytes = await withDatabase(around, async ({ connection }) => {
+    let leftOut = 0
+    const bytes = await withDatabase(around, async ({ connection, pool }) => {
+      if (!values['without-pages']) leftOut = await countStored(pool)
       const options = { version: config.version, masterKey, pages: !values['without-pages'] }
       async function* watched() {
         for await (const piece of readBackup(connection, options)) {
@@ -43,9 +52,23 @@ const backup = defineCommand({
       return writeBackupFile(file, watched())
     })
     const { master_key_id: keyId, made_at: madeAt } = JSON.parse(head) as Record<string, string | null>
+    const lines = [
+      `${file}: everything stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).`,
+      keyAdvice(keyId ?? null, masterKey !== null, config),
+    ]
+    if (leftOut > 0) {
+      lines.push(`${leftOut} page bodies are in the object store, and not in it: keep the bucket as well.`)
+    }
     return {
-      json: { file, bytes, made_at: madeAt, master_key_id: keyId, has_key: masterKey !== null },
-      text: `${file}: everything stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).\n${keyAdvice(keyId ?? null, masterKey !== null, config)}`,
+      json: {
+        file,
+        bytes,
+        made_at: madeAt,
+        master_key_id: keyId,
+        has_key: masterKey !== null,
+        bodies_left_out: leftOut,
+      },
+      text: lines.join('\n'),
     }
   },
 })
@@ -59,23 +82,38 @@ function keyAdvice(keyId: string | null, hasKey: boolean, { dataDir, secretKeys 
 }
 
 const restore = defineCommand({
-  options: {},
+  options: {
+    'take-over': {
+      value: null,
+      text: 'the database of the backup is gone: delete objects in its object store as well when pages change',
+    },
+  },
   operand: { name: 'FILE', text: 'a file written by "prepaint backup"' },
-  async run(_values, { config, say }, file) {
+  async run(values, { config, say }, file) {
     const { dataDir, secretKeys: keys } = config
+    const takesOver = values['take-over']
+    const storeId = await readIdOfStore(config)
     const database = await openCommandDatabase(config, say, { create: true })
+    let bodies: RestoredBodies = { kept: 0, dropped: 0 }
     try {
       const { head, rows } = await restoreBackup(
         database.connection,
         readBackupFile(file),
         SCHEMA,
         silentLog(),
+        {
+          begin: (head) => beginRestore(head, config, say),
+          settle: async (client) => {
+            bodies = await settleRestoredBodies(client, storeId, { takesOver })
+          },
+        },
       )
       if (head.master_key !== null && keys === null) writeMasterKeyText(dataDir, head.master_key)
       const fits = await new Vault(database.pool, dataDir, keys).fits()
       const count = (table: string) => rows[table] ?? 0
       const words = [
         `Restored the backup of ${head.made_at}: ${count('account')} accounts, ${count('domain')} domains, ${count('page')} pages.`,
+        'The tables of pages are divided by domain.',
       ]
       if (!fits) {
         words.push(
@@ -83,12 +121,57 @@ const restore = defineCommand({
             `start a node, set PREPAINT_SECRET_KEY to the content of the old node's secret-key, or copy that file to ${dataDir}/secret-key.`,
         )
       }
-      return { json: { made_at: head.made_at, rows, master_key_fits: fits }, text: words.join('\n') }
+      if (bodies.kept > 0)
+        words.push(`${bodies.kept} page bodies stay in the object store of PREPAINT_BODIES.`)
+      if (bodies.dropped > 0) {
+        words.push(
+          `${bodies.dropped} pages were dropped and will be rendered again: their bodies are in an object store that PREPAINT_BODIES does not name.`,
+        )
+      }
+      const shape = await readShape(database.pool, SCHEMA.divided)
+      const json = { made_at: head.made_at, rows, master_key_fits: fits, divided: shape?.isDivided === true }
+      return {
+        json: { ...json, bodies_kept: bodies.kept, pages_dropped: bodies.dropped },
+        text: words.join('\n'),
+      }
     } finally {
       await database.close()
     }
   },
 })
+
+/** Says what a restore takes, and whether the disk of the private PostgreSQL may have no room: the tables may have been larger than their rows. */
+function beginRestore(
+  { estimate }: BackupHead,
+  { databaseUrl, dataDir }: Config,
+  say: (line: string) => void,
+) {
+  if (estimate === undefined) return
+  const missing = databaseUrl === null ? missingSpace(estimate, dataDir) : null
+  say(
+    `This takes ${restoreCost(estimate)}${missing === null ? '' : `, and ${missing}: if it is not enough, nothing is restored`}.`,
+  )
+}
+
+/** Returns null if PREPAINT_BODIES is not set, or if no Prepaint has used the store yet. */
+async function readIdOfStore({ bodies }: Config): Promise<string | null> {
+  if (bodies === null) return null
+  const client = new S3Client(bodies)
+  try {
+    return await readStoreId(client)
+  } catch (error) {
+    const reason = (error as Error).message
+    const advice =
+      error instanceof StoreUnreachable
+        ? 'start it first, or unset PREPAINT_BODIES to drop the pages whose bodies it has'
+        : 'check PREPAINT_BODIES'
+    throw new CommandError(`The object store at ${hostOf(bodies)} cannot be asked (${reason}): ${advice}`, {
+      cause: error,
+    })
+  } finally {
+    client.close()
+  }
+}
 
 /** Owner-only file, under a temporary name until complete and on disk. Returns the uncompressed bytes. */
 async function writeBackupFile(file: string, pieces: AsyncIterable<Buffer>): Promise<number> {

@@ -8,12 +8,49 @@ const GROUPS: readonly Group[] = [
   [
     () => import('./account.ts'),
     {
-      'account create': 'Create an account',
+      'account create': 'Create an account and its owner',
       'account list': 'List all accounts',
+      'account rename': 'Rename an account',
+      'account export': 'Print everything of an account but pages and secrets, a line of JSON each',
+      'account delete': 'Delete an account and everything in it in 7 days, or cancel that',
       'account set-plan': "Change an account's plan",
       'account invite': 'Create a link with which the invited person creates an account',
+      'account first-link': 'Create a new link for the first account, whose owner is an operator',
       'account reset-link': "Create a link that sets a new password for an account's owner",
-      'account set-role': 'Make an account an operator or a normal owner',
+      'account set-role': "Make an account's owner an operator, or end that",
+    },
+  ],
+  [
+    () => import('./members.ts'),
+    {
+      'member list': "List an account's members and their roles",
+      'member invite': 'Create a link with which a person joins an account',
+      'member set-role': 'Change the role of a member, or the domains that the member is limited to',
+      'member remove': 'Remove a member from an account',
+      'invitation list': "List an account's invitations",
+      'invitation resend': 'Create a new link for an invitation',
+      'invitation revoke': 'Revoke an invitation and its link',
+    },
+  ],
+  [
+    () => import('./share-links.ts'),
+    {
+      'share create': 'Make a link that shows some domains without a login, and print it once',
+      'share list': "List an account's share links",
+      'share revoke': 'Revoke a share link',
+    },
+  ],
+  [() => import('./audit.ts'), { 'audit list': 'List who changed what in an account, newest first' }],
+  [
+    () => import('./persons.ts'),
+    {
+      'person list': 'List all persons who can sign in',
+      'person set-operator': 'Make a person an operator, or end that',
+      'person reset-link': 'Create a link that sets a new password for a person',
+      'person set-email': 'Change the address of a person',
+      'person reset-second-factor': 'Remove the second factors of a person who lost them',
+      'session list': "List a person's open sessions",
+      'session end': "End one or all of a person's sessions",
     },
   ],
   [
@@ -110,6 +147,15 @@ const GROUPS: readonly Group[] = [
       jobs: 'Show the render queue',
       nodes: 'List the nodes that share the database, with their load and version',
       migrate: 'Bring the database up to date',
+    },
+  ],
+  [
+    () => import('./bodies.ts'),
+    {
+      'bodies status': 'Show how many page bodies are in the object store and in PostgreSQL',
+      'bodies move': 'Move page bodies to the object store, or back to PostgreSQL, while nodes run',
+      'bodies sweep': 'Delete objects that no page has any more',
+      'bodies check': 'Read random page bodies from the object store',
     },
   ],
   [() => import('./render.ts'), { render: 'Render one page to stdout, without a server or a database' }],

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { type AccountId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { deletePages } from '@prepaint/pages/store/purge.ts'
 import { databaseNow, transaction } from '@prepaint/postgres/transaction.ts'
 import { createLog } from '@prepaint/runtime/log.ts'
-import { createAccount, findAccount } from '@prepaint/service/accounts/accounts.ts'
+import { createAccount, findAccountsByEmail } from '@prepaint/service/accounts/accounts.ts'
 import { createKey, listKeys, revokeKey } from '@prepaint/service/accounts/keys.ts'
+import { findContact } from '@prepaint/service/accounts/persons.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { createDomain, updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { findOwnedDomain } from '@prepaint/service/sites/domains.ts'
@@ -125,11 +126,11 @@ const PLAN = 'agency_plus'
 async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string; password: string }> {
   const nowMs = (await databaseNow(pool)).getTime()
   const view = { plans: DEFAULT_PLANS, nowMs }
-  const { id: account } = await accountOfDemo(pool)
+  const account = await accountOfDemo(pool)
 
   const parsed = parseDomainName(DEMO_DOMAIN)
   if (!parsed.ok) throw new Error(`${DEMO_DOMAIN} ${parsed.reason}`)
-  const known = await findOwnedDomain(pool, account, parsed.name)
+  const known = await findOwnedDomain(pool, wholeAccount(account), parsed.name)
   if (known === null) {
     await createDomain(pool, account, { name: parsed.name, originUrl }, view)
   } else {
@@ -141,18 +142,15 @@ async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: s
     if (key.state === 'active') await revokeKey(pool, account, key.id, nowMs)
   }
   const password = randomBytes(12).toString('base64url')
-  await setPassword(pool, account, password)
+  await setPassword(pool, (await findContact(pool, account)).id, password)
   const { key } = await createKey(pool, account, { name: 'demo', expiresAt: null }, view)
   return { key, password }
 }
 
-async function accountOfDemo(pool: pg.Pool) {
-  try {
-    return await createAccount(pool, DEFAULT_PLANS, { email: EMAIL, plan: PLAN, password: null })
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'account_exists') return findAccount(pool, EMAIL)
-    throw error
-  }
+async function accountOfDemo(pool: pg.Pool): Promise<AccountId> {
+  const [known] = await findAccountsByEmail(pool, EMAIL)
+  if (known !== undefined) return known.id
+  return (await createAccount(pool, DEFAULT_PLANS, { email: EMAIL, plan: PLAN, password: null })).id
 }
 
 export const commands: Commands = {

@@ -10,9 +10,11 @@ import {
 } from './doctor/machine.ts'
 import {
   acmeDirectory,
+  bodyStore,
   browserWorks,
   databaseWorks,
   edgeSnapshot,
+  email,
   masterKey,
   portFree,
   tlsPort,
@@ -32,7 +34,7 @@ const doctor = defineCommand({
     ]
     // Database and browser need the data directory and would repeat its problem.
     if (dataDirCheck.state !== 'problem') {
-      findings.push(await databaseWorks(config))
+      findings.push(...(await databaseWorks(config)))
       if (renders) findings.push(await browserWorks(config))
     }
     if (renders) findings.push(userNamespaces())
@@ -44,6 +46,8 @@ const doctor = defineCommand({
       if (dataDirCheck.state !== 'problem') findings.push(edgeSnapshot(config, systemClock.nowMs()))
     }
     findings.push(masterKey(config))
+    if (roles.has('api')) findings.push(email(config))
+    findings.push(await bodyStore(config))
     const good = findings.every(({ state }) => state !== 'problem')
     return { json: { ok: good, checks: findings }, text: report(findings), exitCode: good ? 0 : 1 }
   },

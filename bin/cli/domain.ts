@@ -1,12 +1,12 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { PagePath } from '@prepaint/contract/ids.ts'
+import { wholeAccount } from '@prepaint/contract/ids.ts'
 import { domainSettingsPatchSchema } from '@prepaint/contract/settings/domain-settings.ts'
 import { firstProblem } from '@prepaint/contract/validation.ts'
 import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
 import { checkDevices } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { devicesView } from '@prepaint/pages/store/device-pages.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
-import { findAccount } from '@prepaint/service/accounts/accounts.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { createDomain, deleteDomain, updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { type DomainWithSettings, listAllDomains, listDomains } from '@prepaint/service/sites/domains.ts'
@@ -14,6 +14,8 @@ import { refuseSelectors } from '../command-line/check-selectors.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import {
+  ACCOUNT_OPTIONS,
+  accountNamed,
   DOMAIN_OPTION,
   parseDomainOption,
   parseJsonOption,
@@ -28,7 +30,7 @@ import { fields, table } from '../command-line/output.ts'
 
 const domainAdd = defineCommand({
   options: {
-    email: { value: 'E', text: 'the account that owns it', required: true },
+    ...ACCOUNT_OPTIONS,
     domain: { value: 'D', text: 'the name that visitors use', required: true },
     origin: { value: 'URL', text: 'the URL of the site itself', required: true },
   },
@@ -37,7 +39,7 @@ const domainAdd = defineCommand({
     const name = parseDomainOption(values.domain)
     const originUrl = await parseOriginOption(values.origin, config)
     const domain = await withDatabase(around, async ({ pool, nowMs }) => {
-      const { id } = await findAccount(pool, values.email)
+      const { id } = await accountNamed(pool, values)
       return createDomain(pool, id, { name, originUrl }, { plans: config.plans, nowMs })
     })
     return {
@@ -48,13 +50,13 @@ const domainAdd = defineCommand({
 })
 
 const domainList = defineCommand({
-  options: { email: { value: 'E', text: 'only the domains of this account' } },
-  async run({ email }, around) {
+  options: ACCOUNT_OPTIONS,
+  async run(named, around) {
     const domains = await withDatabase(around, async ({ pool, nowMs }) => {
       const view = { plans: around.config.plans, nowMs }
-      if (email === null) return listAllDomains(pool, view)
-      const account = await findAccount(pool, email)
-      const own = await listDomains(pool, account.id, view)
+      if (named.email === null && named.account === null) return listAllDomains(pool, view)
+      const account = await accountNamed(pool, named)
+      const own = await listDomains(pool, wholeAccount(account.id), view)
       return own.map((domain) => ({ ...domain, email: account.email }))
     })
     const rows = domains.map((domain) => [
@@ -163,7 +165,9 @@ const devicesCheck = defineCommand({
       const paths = parsePathOptions(asked, PATHS, domain.settings.query)
       const jobs = await transaction(pool, (client) => checkDevices(client, domain.id, paths))
       return whenRendered(async () => {
-        const told = await Promise.all(jobs.map(({ jobId }) => findJob(pool, domain.account, jobId)))
+        const told = await Promise.all(
+          jobs.map(({ jobId }) => findJob(pool, wholeAccount(domain.account), jobId)),
+        )
         if (told.some((job) => job?.finished_at === null)) return null
         const found = await devicesView(pool, domain)
         const pages = found.pages.filter(({ path }) => paths.includes(path as PagePath))

@@ -69,7 +69,7 @@ const REASONS: Record<NonNullable<IntegrationCheck['reason']>, string> = {
   'not-forwarded': 'the site answered itself: its front did not send the crawler here',
   unresolvable: 'the name has no address in the DNS',
   'refused-address': 'the name leads to an address that is not public',
-  unreachable: 'the site takes no connection',
+  unreachable: 'the site does not accept connections',
   tls: 'the certificate of the site is not good for its name',
   'timed-out': 'the site did not answer in 10 seconds',
   redirect: 'the site redirects to another place',

@@ -190,7 +190,7 @@ const PHASE_TEXTS: Record<Phase, string> = {
 
 const CAPTURE_TEXTS: Record<NonNullable<RenderRecord['capture']>, string> = {
   'ready-signal': 'when the page reported that it was ready',
-  budget: 'when its timers had run',
+  budget: 'when all timers had run',
   idle: 'when no request or script was running, except streams',
   cap: 'when the time limit was reached',
   deadline: 'shortly before the crawler stopped waiting',

@@ -1,4 +1,5 @@
-import { findAccount } from '@prepaint/service/accounts/accounts.ts'
+import { wholeAccount } from '@prepaint/contract/ids.ts'
+import { RIGHTS } from '@prepaint/contract/roles.ts'
 import {
   createKey,
   createToken,
@@ -13,26 +14,34 @@ import { createSiteToken, findSiteToken, revokeSiteToken } from '@prepaint/servi
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import { type OpenStore, withDatabase } from '../command-line/open-database.ts'
 import {
+  ACCOUNT_OPTIONS,
+  accountNamed,
   DOMAIN_OPTION,
-  EMAIL_OPTION,
+  parseChoiceOption,
   parseIdOption,
   parseTimeOption,
   withDomain,
 } from '../command-line/options.ts'
 import { fields, table } from '../command-line/output.ts'
 
+const listOf = (text: string | null) => text?.split(',').map((each) => each.trim())
+
 const keyCreate = defineCommand({
   options: {
-    email: EMAIL_OPTION,
+    ...ACCOUNT_OPTIONS,
     name: { value: 'N', text: 'a name to recognise the key by', required: true },
     expires: { value: 'ISO', text: 'when it expires, such as 2027-01-31 or 2027-01-31T12:00:00Z' },
+    rights: { value: 'R,R', text: 'some of read, refresh, write; default: all' },
+    domains: { value: 'D,D', text: 'only these domains; default: all, later ones too' },
   },
-  async run({ email, name, expires }, around) {
+  async run({ name, expires, rights: rightsText, domains: domainsText, ...named }, around) {
+    const rights = listOf(rightsText)?.map((right) => parseChoiceOption('rights', right, RIGHTS))
+    const domains = listOf(domainsText)
     const expiresAt = expires === null ? null : parseTimeOption('expires', expires)
     const created = await withDatabase(around, async ({ pool, nowMs }) => {
-      const { id } = await findAccount(pool, email)
+      const { id } = await accountNamed(pool, named)
       const now = { plans: around.config.plans, nowMs }
-      return createKey(pool, id, { name, expiresAt }, now)
+      return createKey(pool, id, { name, expiresAt, rights, domains }, now)
     })
     around.say(`API key "${created.name}" (id ${created.id}). Shown only once:`)
     return { json: created, text: created.key }
@@ -40,10 +49,10 @@ const keyCreate = defineCommand({
 })
 
 const keyList = defineCommand({
-  options: { email: EMAIL_OPTION },
-  async run({ email }, around) {
+  options: ACCOUNT_OPTIONS,
+  async run(named, around) {
     const keys = await withDatabase(around, async ({ pool, nowMs }) => {
-      const { id } = await findAccount(pool, email)
+      const { id } = await accountNamed(pool, named)
       return listKeys(pool, id, nowMs)
     })
     const rows = keys.map((key) => [
@@ -173,7 +182,7 @@ const tokenList = defineCommand({
 })
 
 const tokenRevoke = revokeCommand('token', 'Webhook token', async ({ pool, nowMs }, id) =>
-  revokeToken(pool, await ownerOfToken(pool, id), id, nowMs),
+  revokeToken(pool, wholeAccount(await ownerOfToken(pool, id)), id, nowMs),
 )
 
 export const commands: Commands = {

@@ -34,7 +34,7 @@ describe('the explanation of a render', () => {
     assert.equal(
       explanation({ kind: 'rendered', details: ['status 200'] }, RECORD, ENDED_AT_MS),
       `outcome   rendered, status 200
-captured  when its timers had run (budget)
+captured  when all timers had run (budget)
 size      23 kB (23,456 bytes)
 requests  7 sent, of these 1 blocked, 2 failed, 3 sent ahead of the page; 1 image not downloaded
 console   1 error
@@ -86,7 +86,17 @@ const AT = '2026-11-15T12:30:00.000Z'
 const WARM: WarmProgress = {
   ...{ which: 'all', state: 'rendering', paused_at: null, reason: null, started_at: AT, ended_at: null },
   sitemaps: { read: 2, left: 0, failed: 0, failures: [] },
-  ...{ known: 500, done: 120, unchanged: 0, failed: 3, forbidden: 0, passed: 0, fresh: 0, left: 377 },
+  ...{
+    known: 500,
+    done: 120,
+    unchanged: 0,
+    failed: 3,
+    forbidden: 0,
+    passed: 0,
+    redirected: 0,
+    fresh: 0,
+    left: 377,
+  },
   ...{ pages_per_second: 2.1, seconds_left: 180 },
 }
 

@@ -102,6 +102,7 @@ export function warmText(warm: WarmProgress): string {
   if (failed > 0) parts.push(`${failed} failed`)
   if (warm.forbidden > 0) parts.push(`${warm.forbidden} not allowed by robots.txt`)
   if (warm.passed > 0) parts.push(`${warm.passed} always passed to the origin`)
+  if (warm.redirected > 0) parts.push(`${warm.redirected} skipped: redirected`)
   if (warm.fresh > 0) parts.push(`${warm.fresh} still fresh`)
   if (sitemaps.failed > 0) parts.push(`${sitemaps.failed} sitemaps could not be read`)
   if (state === 'done' || state === 'cancelled') {

@@ -1,10 +1,13 @@
 import path from 'node:path'
+import { printEntries } from '@prepaint/postgres/audit'
+import { actAs, COMMAND_LINE_ACTING } from '@prepaint/postgres/audit/acting.ts'
 import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
 import { hasDatabase } from '@prepaint/postgres/private-postgres/home.ts'
 import { databaseNow } from '@prepaint/postgres/transaction.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
+import { printAuditLine } from '../node/audit-line.ts'
 import { SCHEMA } from '../node/schema.ts'
 import type { Config } from '../settings/config.ts'
 import { CommandError, type Surroundings } from './command.ts'
@@ -30,7 +33,9 @@ export async function withDatabase<T>(
   try {
     const applied = await migrate(database.connection, SCHEMA, silentLog())
     const { pool, connection } = database
-    return await work({ pool, connection, applied, nowMs: (await databaseNow(pool)).getTime() })
+    if (config.auditLog) printEntries(printAuditLine)
+    const store = { pool, connection, applied, nowMs: (await databaseNow(pool)).getTime() }
+    return await actAs(COMMAND_LINE_ACTING, () => work(store))
   } finally {
     await database.close()
   }

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '@prepaint/contract/errors.ts'
-import type { AccountId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import { type AccountId, type DomainName, type PagePath, wholeAccount } from '@prepaint/contract/ids.ts'
 import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { checkOriginUrl, createAddressGuard } from '@prepaint/outbound'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { type Account, findAccountById, findAccountsByEmail } from '@prepaint/service/accounts/accounts.ts'
 import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
 import {
   type DomainWithSettings,
@@ -19,7 +21,17 @@ import { CommandError, type Surroundings, UsageError } from './command.ts'
 import { type OpenStore, withDatabase } from './open-database.ts'
 
 export const DOMAIN_OPTION = { value: 'D', text: 'the domain', required: true } as const
-export const EMAIL_OPTION = { value: 'E', text: 'the account', required: true } as const
+
+/** Which account a command is about: give one of them. */
+export const ACCOUNT_OPTIONS = {
+  email: { value: 'E', text: 'the account with this contact address' },
+  account: { value: 'ID', text: 'the account with this id, where several have one address' },
+} as const
+
+/** The author of changes that commands make, in place of an e-mail address. */
+export const COMMAND_LINE = 'command line'
+
+export const PERSON_OPTION = { value: 'M', text: 'the e-mail address of the person', required: true } as const
 
 export function parseDomainOption(raw: string): DomainName {
   const parsed = parseDomainName(raw)
@@ -30,10 +42,10 @@ export function parseDomainOption(raw: string): DomainName {
 /** Maximum of PostgreSQL's integer. */
 const LARGEST_ID = 2_147_483_647
 
-export function parseIdOption(raw: string): number {
+export function parseIdOption(raw: string, option = 'id'): number {
   const id = Number(raw)
   if (/^\d+$/.test(raw) && id <= LARGEST_ID) return id
-  throw new UsageError(`--id must be a whole number, got "${raw}"`)
+  throw new UsageError(`--${option} must be a whole number, got "${raw}"`)
 }
 
 /** `2027-01-31` (midnight UTC), or with time and zone: `2027-01-31T12:00:00Z`. */
@@ -46,6 +58,20 @@ export function parseTimeOption(option: string, raw: string): Date {
     new Date(`${raw.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(raw.slice(0, 10))
   if (iso.test(raw) && exists) return time
   throw new UsageError(`--${option} must be a time such as 2027-01-31 or 2027-01-31T12:00:00Z, got "${raw}"`)
+}
+
+/** Throws UsageError if none or several are meant, and `account_not_found`. */
+export async function accountNamed(
+  db: Queryable,
+  { email, account }: { email: string | null; account: string | null },
+): Promise<Account> {
+  if (account !== null) return findAccountById(db, parseIdOption(account, 'account') as AccountId)
+  if (email === null) throw new UsageError('Missing --email E')
+  const [found, ...others] = await findAccountsByEmail(db, email)
+  if (found === undefined) throw new AppError('account_not_found')
+  if (others.length === 0) return found
+  const ids = [found, ...others].map(({ id, name }) => `${id} (${name})`).join(', ')
+  throw new UsageError(`Several accounts have the address ${email}: give --account with one of ${ids}`)
 }
 
 export function parseYesNoOption(option: string, raw: string): boolean {
@@ -101,7 +127,7 @@ type NamedDomain = OwnedDomain & { account: AccountId }
 /** Any account's domain: the operator acts for its owner. Throws `domain_not_found`. */
 export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<NamedDomain> {
   const account = await ownerOfDomain(pool, name)
-  const domain = await findOwnedDomain(pool, account, name)
+  const domain = await findOwnedDomain(pool, wholeAccount(account), name)
   if (domain === null) throw new AppError('domain_not_found')
   return { ...domain, account }
 }
@@ -122,7 +148,7 @@ export async function shownDomain(
   name: DomainName,
   { plans }: Pick<Config, 'plans'>,
 ): Promise<DomainWithSettings> {
-  const domain = await findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs })
+  const domain = await findDomain(pool, wholeAccount(await ownerOfDomain(pool, name)), name, { plans, nowMs })
   if (domain === null) throw new AppError('domain_not_found')
   return domain
 }

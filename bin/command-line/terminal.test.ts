@@ -31,7 +31,7 @@ async function atTerminal(email: string, ...typed: string[]) {
 }
 
 const hasPassword = (email: string) =>
-  database.column('select password_hash is not null from account where email = $1', email)
+  database.column('select password_hash is not null from person where email = $1', email)
 
 it('takes it twice and never shows it', async () => {
   const { code, screen } = await atTerminal('a@b.example', 'correct horse\r', 'correct horse\r')

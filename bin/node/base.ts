@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OpenOriginHeaders } from '@prepaint/outbound'
+import { printEntries, setAuditDays } from '@prepaint/postgres/audit'
 import { Availability } from '@prepaint/postgres/availability.ts'
 import { DatabaseUnreachable } from '@prepaint/postgres/connection.ts'
 import { type Database, GivenServer, openDatabase, REACH_WITHIN_MS } from '@prepaint/postgres/database.ts'
@@ -13,6 +14,7 @@ import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.
 import { databaseOf, EdgeSnapshot } from '@prepaint/service/snapshot/edge-snapshot.ts'
 import { removeSnapshot } from '@prepaint/service/snapshot/snapshot-file.ts'
 import type { Config } from '../settings/config.ts'
+import { printAuditLine } from './audit-line.ts'
 import type { ClosingStack } from './closing-stack.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -35,6 +37,7 @@ export class Base {
   /** Is null on a node without the role `edge`, or if the settings say so. */
   readonly snapshot: EdgeSnapshot | null
   readonly #server: GivenServer | null
+  readonly #auditDays: number
   readonly #clock: DatabaseClock
   readonly #log: Log
   readonly #say: (line: string) => void
@@ -77,10 +80,12 @@ export class Base {
     const { pool, connection } = database
     const { dataDir } = config
     this.#server = server
+    this.#auditDays = config.auditDays
+    if (config.auditLog) printEntries(printAuditLine)
     this.#log = log
     this.#say = say
     this.database = database
-    this.availability = new Availability(pool, connection, log, { isHeld: true })
+    this.availability = new Availability(database, log, { isHeld: true })
     this.#clock = DatabaseClock.startAway(pool, this.availability.log)
     this.clock = this.#clock
     this.listener = new Listener(connection, this.availability.log, LISTENER_TIMES)
@@ -108,6 +113,7 @@ export class Base {
       await server?.reach(withinMs, this.#say)
       await server?.checkPooler()
       await migrate(this.database.connection, SCHEMA, this.#log)
+      await setAuditDays(this.database.pool, this.#auditDays)
       await this.#clock.correct()
       await this.listener.start()
     } catch (error) {

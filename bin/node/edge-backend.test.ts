@@ -22,6 +22,25 @@ it('a full queue passes the crawler as queue-full, any other failure of the queu
   assert.equal(await verdictWhere(t, async () => 'over-quota'), 'pass; over-quota')
 })
 
+it('a stored page that is not in memory is a hit while nothing else can be asked', async (t) => {
+  let isTaken = false
+  const edge = await openEdge(
+    {
+      isReadApart: true,
+      queries() {
+        if (isTaken) throw new Error('all connections are taken')
+      },
+    },
+    t,
+  )
+  assert.equal(await edge.verdict('/stored'), 'rendered')
+  const other = await edge.node()
+  t.after(() => other.close())
+  isTaken = true
+  assert.equal(await other.verdict('/stored'), 'hit')
+  assert.equal(await other.verdict('/missing'), 'pass; database')
+})
+
 it('a job that was deleted with its domain passes the crawler as domain-gone', async (t) => {
   const unknown = '00000000-0000-4000-8000-000000000000' as JobId
   assert.equal(await verdictWhere(t, async () => unknown), 'pass; domain-gone')

@@ -2,7 +2,6 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import type { StoredForm } from '@prepaint/contract/outcome/form.ts'
 import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
-import type { PageVersion, StoredEntry } from '@prepaint/contract/page/stored.ts'
 import type { ServedDomain } from '@prepaint/contract/settings/served-domain.ts'
 import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
@@ -26,6 +25,7 @@ import type { WaitedFor } from '@prepaint/pages/queue/jobs/await.ts'
 import { type EnqueueLive, enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
+import type { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import { recordKnown } from '@prepaint/pages/store/known-paths.ts'
 import { readRefusal } from '@prepaint/pages/store/refused-pages.ts'
 import { createStoredComparer, createStoredReader, readUnstored } from '@prepaint/pages/store/stored-page.ts'
@@ -35,6 +35,8 @@ import {
   readSitemap,
   storeSitemap,
 } from '@prepaint/pages/store/stored-sitemap.ts'
+import { DatabaseAway, isAway } from '@prepaint/postgres/away.ts'
+import { joined } from '@prepaint/postgres/joined.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Notifications } from '@prepaint/runtime/invalidation.ts'
@@ -45,6 +47,7 @@ export interface RequestRecorder {
   noteAsked(page: PageId): void
   noteVisit(visit: CrawlerVisit): void
   noteRedirect(domain: DomainId, name: string, atMs: number): void
+  noteRefused(budget: string): void
   answered(request: RequestHead, answer: Answered): void
   receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null>
 }
@@ -63,11 +66,15 @@ export interface WithoutDatabase {
   untilAway<T>(use: () => Promise<T>): Promise<T>
 }
 
+type AskedDomain = { host: string; isWanted: () => boolean }
+
+/** Look-ups of domains leave connections to reads of pages, however many unregistered names are asked for. */
+const FINDING = 2
+
 /** What the edge of a node asks of PostgreSQL and of the render queue. */
 export class NodeBackend implements EdgeBackend {
   readonly #db: Queryable
   readonly #pool: Queryable
-  readonly #openHeaders: OpenOriginHeaders
   readonly #enqueueLive: EnqueueLive
   readonly #waiter: Waiter
   readonly #forms: PageForms
@@ -77,13 +84,19 @@ export class NodeBackend implements EdgeBackend {
   readonly changes: Notifications
   readonly sitemaps: SitemapStore
   readonly siteFiles: SiteFiles
-  readonly readPage: (page: PageId) => Promise<StoredEntry | null>
-  readonly readPageAgain: (page: PageId, known: PageVersion) => Promise<StoredEntry | 'same' | null>
+  readonly readPage: EdgeBackend['readPage']
+  readonly readPageAgain: EdgeBackend['readPageAgain']
+  readonly #findDomain: (asked: AskedDomain) => Promise<ServedDomain | null>
 
-  /** `db` has time limits, for queries that requests wait for; `pool` is for writes in the background. */
+  /**
+   * `reads` is only for what hits need: it waits while PostgreSQL is busy. `db` has a limit of time, for other queries that
+   * requests wait for. `pool` is for writes in the background.
+   */
   constructor(
+    reads: Queryable,
     db: Queryable,
     pool: Queryable,
+    bodies: BodyStore,
     changes: Notifications,
     openHeaders: OpenOriginHeaders,
     enqueueLive: EnqueueLive,
@@ -96,7 +109,6 @@ export class NodeBackend implements EdgeBackend {
   ) {
     this.#db = db
     this.#pool = pool
-    this.#openHeaders = openHeaders
     this.#enqueueLive = enqueueLive
     this.#waiter = waiter
     this.#forms = forms
@@ -104,22 +116,30 @@ export class NodeBackend implements EdgeBackend {
     this.#clock = clock
     this.#outage = outage
     this.changes = changes
-    this.sitemaps = new StoredSitemaps(db, pool, clock)
+    this.sitemaps = new StoredSitemaps(reads, db, pool, clock)
     this.siteFiles = new OwnFiles(db, robots, clock)
-    this.readPage = createStoredReader(db)
-    this.readPageAgain = createStoredComparer(db)
+    this.readPage = createStoredReader(reads, bodies)
+    this.readPageAgain = createStoredComparer(reads, bodies)
+    this.#findDomain = joined(
+      ([asked]) => domainByHost(reads, asked!.host, openHeaders).then((domain) => [domain]),
+      { most: 1, underWay: FINDING, isWanted: ({ isWanted }) => isWanted() },
+    )
   }
 
   get isAway(): boolean {
     return this.#outage.isAway
   }
 
+  isAwayError(error: unknown): boolean {
+    return isAway(error)
+  }
+
   keptDomain(host: string): ServedDomain | null {
     return this.#outage.keptDomain(host)
   }
 
-  async findDomain(host: string): Promise<ServedDomain | null> {
-    return domainByHost(this.#db, host, this.#openHeaders)
+  findDomain(host: string, isWanted: () => boolean): Promise<ServedDomain | null> {
+    return this.#findDomain({ host, isWanted })
   }
 
   async refresh(page: PageId, effect: string): Promise<void> {
@@ -128,9 +148,20 @@ export class NodeBackend implements EdgeBackend {
   }
 
   async renderLive(request: LiveRequest, signal: AbortSignal): Promise<LiveEnd> {
+    try {
+      return await this.#renderLive(request, signal)
+    } catch (error) {
+      const isBusy = error instanceof DatabaseAway && error.kind === 'connections' && !this.#outage.isAway
+      if (isBusy) return 'busy'
+      throw error
+    }
+  }
+
+  async #renderLive(request: LiveRequest, signal: AbortSignal): Promise<LiveEnd> {
     const { page, requestId, crawler, effect } = request
     const refused = await readRefusal(this.#db, page, effect, this.#clock.nowMs())
     if (refused !== null) return { state: 'failed', outcome: refused, page: null, unstored: null }
+    if (signal.aborted) return 'late'
     let job: JobId | 'over-quota'
     try {
       job = await this.#enqueueLive(page, requestId, crawler)
@@ -171,24 +202,30 @@ export class NodeBackend implements EdgeBackend {
     this.#recorder.noteRedirect(domain, name, atMs)
   }
 
+  noteRefused(budget: string): void {
+    this.#recorder.noteRefused(budget)
+  }
+
   answered(request: RequestHead, answer: Answered): void {
     this.#recorder.answered(request, answer)
   }
 }
 
 class StoredSitemaps implements SitemapStore {
+  readonly #reads: Queryable
   readonly #db: Queryable
   readonly #pool: Queryable
   readonly #clock: Clock
 
-  constructor(db: Queryable, pool: Queryable, clock: Clock) {
+  constructor(reads: Queryable, db: Queryable, pool: Queryable, clock: Clock) {
+    this.#reads = reads
     this.#db = db
     this.#pool = pool
     this.#clock = clock
   }
 
   read(page: PageId) {
-    return readSitemap(this.#db, page)
+    return readSitemap(this.#reads, page)
   }
 
   store(page: PageId, sitemap: StoredSitemap) {
@@ -221,7 +258,7 @@ class OwnFiles implements SiteFiles {
   }
 
   servedRobots(site: Site & FilesOf) {
-    return this.#robots.served(site)
+    return this.#robots.answer(site)
   }
 
   keptRobots(site: Site) {

@@ -9,6 +9,8 @@ import type { Deadline } from './closing-stack.ts'
 
 /** What an edge process is told at its start. It reads all other settings as the node does. */
 export type EdgeTask = {
+  /** Counts the processes of the node; 0 is the node's own. One that replaces another has its number. */
+  number: number
   databaseUrl: string
   /** The node listens there already. */
   ports: { http: number; tls: number | null }
@@ -46,7 +48,7 @@ export class EdgeProcesses {
   readonly #log: Log
   readonly #running = new Set<EdgeProcess>()
   readonly #pauses = new Set<NodeJS.Timeout>()
-  #task: Omit<EdgeTask, 'ticketKeys'> | null = null
+  #task: Omit<EdgeTask, 'ticketKeys' | 'number'> | null = null
   #ticketKeys: string | null = null
   /** Figures of processes that have ended, so that sums never fall. */
   #past: ProcessMetrics = []
@@ -61,9 +63,9 @@ export class EdgeProcesses {
   }
 
   /** Resolves when all listen. Rejects if one does not start. */
-  async start(task: Omit<EdgeTask, 'ticketKeys'>): Promise<void> {
+  async start(task: Omit<EdgeTask, 'ticketKeys' | 'number'>): Promise<void> {
     this.#task = task
-    await Promise.all(Array.from({ length: this.#count }, () => this.#startOne(LEAST_PAUSE_MS)))
+    await Promise.all(Array.from({ length: this.#count }, (_, at) => this.#startOne(at + 1, LEAST_PAUSE_MS)))
   }
 
   /** Requests so far that waited for no render. */
@@ -108,10 +110,10 @@ export class EdgeProcesses {
     signal.removeEventListener('abort', kill)
   }
 
-  async #startOne(pauseMs: number): Promise<void> {
+  async #startOne(number: number, pauseMs: number): Promise<void> {
     if (this.#task === null) throw new Error('The edge processes were not started')
     const startedMs = this.#clock.nowMs()
-    const started = new EdgeProcess({ ...this.#task, ticketKeys: this.#ticketKeys })
+    const started = new EdgeProcess({ ...this.#task, number, ticketKeys: this.#ticketKeys })
     this.#running.add(started)
     void started.ended.then(async (how) => {
       this.#running.delete(started)
@@ -124,17 +126,17 @@ export class EdgeProcesses {
         { pid: started.pid, how, pause_ms: nextPauseMs },
         'an edge process ended and is replaced',
       )
-      if (started.hasListened) this.#replaceAfter(nextPauseMs)
+      if (started.hasListened) this.#replaceAfter(number, nextPauseMs)
     })
     await started.listening
   }
 
-  #replaceAfter(pauseMs: number): void {
+  #replaceAfter(number: number, pauseMs: number): void {
     const pause = setTimeout(() => {
       this.#pauses.delete(pause)
       if (this.#isClosing) return
-      this.#startOne(Math.min(2 * pauseMs, MOST_PAUSE_MS)).catch(() => {
-        if (!this.#isClosing) this.#replaceAfter(Math.min(2 * pauseMs, MOST_PAUSE_MS))
+      this.#startOne(number, Math.min(2 * pauseMs, MOST_PAUSE_MS)).catch(() => {
+        if (!this.#isClosing) this.#replaceAfter(number, Math.min(2 * pauseMs, MOST_PAUSE_MS))
       })
     }, pauseMs)
     this.#pauses.add(pause)

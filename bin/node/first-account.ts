@@ -1,6 +1,11 @@
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
-import { createLink, hasOperator } from '@prepaint/service/accounts/sign-in/links.ts'
+import {
+  type CreatedLink,
+  createLink,
+  hasOperator,
+  welcomeUrl,
+} from '@prepaint/service/accounts/sign-in/links.ts'
 import type pg from 'pg'
 
 /**
@@ -13,14 +18,19 @@ export async function firstAccountLine(
   clock: Clock,
   baseUrl: string,
 ): Promise<string | null> {
-  if (await hasOperator(pool)) return null
-  const { token } = await createLink(pool, plans, { kind: 'first', plan: largestPlan(plans) }, clock.nowMs())
-  return `No operator can sign in to the dashboard yet. Create the operator's account: ${welcomeUrl(baseUrl, token)} (works once, for a day)`
+  const link = await createFirstLink(pool, plans, clock.nowMs())
+  if (link === null) return null
+  return `No operator can sign in to the dashboard yet. Create the operator's account: ${welcomeUrl(baseUrl, link.token)} (works once, for a day)`
 }
 
-/** The token is in the fragment, which is not sent to servers or logged. */
-export function welcomeUrl(baseUrl: string, token: string): string {
-  return `${baseUrl}/welcome#${token}`
+/** Returns null if an operator can already sign in. The link before ends. */
+export async function createFirstLink(
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  nowMs: number,
+): Promise<CreatedLink | null> {
+  if (await hasOperator(pool)) return null
+  return createLink(pool, plans, { kind: 'first', plan: largestPlan(plans) }, nowMs)
 }
 
 function largestPlan(plans: PlanCatalogue): string {

@@ -20,6 +20,7 @@ import {
 import { createClient } from '@prepaint/outbound/client'
 import { InspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
 import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import { Notices } from '@prepaint/pages/queue/jobs/notices.ts'
 import { QueueWorker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { Prober } from '@prepaint/pages/queue/judging/prober.ts'
 import { DeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
@@ -29,6 +30,9 @@ import { WarmReading } from '@prepaint/pages/queue/warm/warm-read.ts'
 import { WarmSteps } from '@prepaint/pages/queue/warm/warm-step.ts'
 import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
+import type { DiskTier } from '@prepaint/pages/store/bodies/disk-tier.ts'
+import { BodyUpkeep } from '@prepaint/pages/store/bodies/upkeep.ts'
 import type { Availability } from '@prepaint/postgres/availability.ts'
 import type { Database } from '@prepaint/postgres/database.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
@@ -38,8 +42,9 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { identityOf } from '@prepaint/runtime/identity.ts'
-import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
+import { INVALIDATE_CHANNEL, invalidateOn, NODE_DIED_CHANNEL } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import { AccountDeletion } from '@prepaint/service/accounts/account-deletion.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
@@ -50,12 +55,14 @@ import type { NodePulse } from '@prepaint/service/insight/fleet/node.ts'
 import { Registration } from '@prepaint/service/insight/fleet/registration.ts'
 import { readFleetFigures } from '@prepaint/service/insight/metrics/fleet-metrics.ts'
 import { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
+import { TrafficFold } from '@prepaint/service/insight/traffic/fold.ts'
 import { Mailer } from '@prepaint/service/mail/mailer.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
+import { DnsLooks } from '@prepaint/service/sites/reachability/dns-looks.ts'
 import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
 import ipaddr from 'ipaddr.js'
@@ -64,12 +71,15 @@ import { CommandError } from '../command-line/command.ts'
 import { type Config, shareOfProcess } from '../settings/config.ts'
 import { warnOfSettings } from '../settings/ignored-settings.ts'
 import { Base, retryUntilStarted } from './base.ts'
+import { checkBodyStore } from './check-body-store.ts'
 import { checkMasterKey } from './check-master-key.ts'
 import { ClosingStack, DrainableServer } from './closing-stack.ts'
 import { EdgeProcesses } from './edge-processes.ts'
 import { firstAccountLine } from './first-account.ts'
+import { IdleMemory } from './idle-memory.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
+import { openDiskTier } from './open-disk-tier.ts'
 import { type OpenEdge, openEdge } from './open-edge.ts'
 import { Outage } from './outage.ts'
 import { PeopleFirst } from './people-first.ts'
@@ -115,6 +125,8 @@ export class Node {
   readonly #tasks: TaskRunner
   readonly #guard: AddressGuard
   readonly #metrics: Metrics
+  readonly #bodies: BodyStore
+  readonly #disk: DiskTier | null
   readonly #vault: Vault
   readonly #openHeaders: OpenOriginHeaders
   /** Look at owners' names and origins. */
@@ -174,8 +186,14 @@ export class Node {
     this.#outage = new Outage(availability, base.snapshot)
     this.#tasks = new TaskRunner(pool, listener, log)
     this.#tasks.add(new Retention(pool, clock, log))
+    this.#tasks.add(new TrafficFold(pool, clock))
+    this.#tasks.add(new AccountDeletion(pool, clock))
     this.#guard = createAddressGuard(config.allowedPrivateOrigins)
     this.#metrics = createMetrics(config, base, guardedPool)
+    this.#disk = openDiskTier(config, 0, log)
+    this.#bodies = new BodyStore(config.bodies, pool, log, { meter: this.#metrics.bodies, disk: this.#disk })
+    opened.add('bodies', () => this.#bodies.close())
+    this.#tasks.add(new BodyUpkeep(pool, this.#bodies))
     this.#vault = vault
     this.#openHeaders = base.openHeaders
     this.#probes = {
@@ -225,21 +243,25 @@ export class Node {
 
     if (this.#base.isChecked && roles.has('api')) await this.#startNotifications()
     this.#addresses = await this.#listen(api, edge)
-    if (this.#base.isChecked) await this.#startWork(edge, this.#addresses.api)
-    else this.#joinLater(engine, waiter, edge, this.#addresses.api)
+    if (!this.#base.isChecked) {
+      this.#joinLater(engine, waiter, edge, this.#addresses.api)
+      return
+    }
+    if (roles.has('api')) await this.#sayFirstAccount(this.#addresses.api)
+    this.#startWork(edge)
   }
 
   /** What every role needs of PostgreSQL before the ports open, and Chromium. */
   async #join(engine: StartingEngine | null, waiter: JobWaiter | null): Promise<void> {
     await checkMasterKey(this.#config, this.#vault, this.#log)
+    await checkBodyStore(this.#config, this.#pool, this.#log)
     this.#signal.throwIfAborted()
     if (engine !== null && this.#worker === null) await this.#startRendering(await engine.started, waiter)
     if (this.#registration === null) await this.#register()
   }
 
   /** What begins when the ports are open. Tasks are last, because they use what was opened before, such as the edge, which responds to the CA. */
-  async #startWork(edge: OpenEdge | null, apiUrl: string): Promise<void> {
-    const { roles } = this.#config
+  #startWork(edge: OpenEdge | null): void {
     if (edge !== null && this.#engine !== null) {
       const peopleFirst = new PeopleFirst(
         () => edge.records.answeredAtOnce + (this.#processes?.answeredAtOnce ?? 0),
@@ -247,8 +269,9 @@ export class Node {
       )
       this.#opened.add('people first', () => peopleFirst.close())
     }
-    if (roles.has('api')) await this.#sayFirstAccount(apiUrl)
-    if (roles.has('edge')) this.#startOrdering()
+    const idleMemory = new IdleMemory()
+    this.#opened.add('idle memory', () => idleMemory.close())
+    if (this.#config.roles.has('edge')) this.#startOrdering()
     this.#tasks.start()
     this.#opened.add('tasks', () => this.#tasks.close())
     const { snapshot } = this.#base
@@ -267,13 +290,22 @@ export class Node {
     apiUrl: string,
   ): void {
     const closing = new AbortController()
+    const hasApi = this.#config.roles.has('api')
+    // PostgreSQL may go away again between two of them: then the start goes on with the one that failed.
+    const steps = [
+      () => this.#base.check(),
+      () => this.#join(engine, waiter),
+      () => this.#listener.settled(),
+      async () => (hasApi ? this.#startNotifications() : undefined),
+      () => this.#startProcesses(),
+      async () => (hasApi ? this.#sayFirstAccount(apiUrl) : undefined),
+      async () => this.#startWork(edge),
+    ]
     const join = async () => {
-      await this.#base.check()
-      await this.#join(engine, waiter)
-      await this.#listener.settled()
-      if (this.#config.roles.has('api')) await this.#startNotifications()
-      await this.#startProcesses()
-      await this.#startWork(edge, apiUrl)
+      for (let step = steps[0]; step !== undefined; step = steps[0]) {
+        await step()
+        steps.shift()
+      }
     }
     const joined = retryUntilStarted(join, this.#log, closing.signal)
     this.#opened.add('start', async () => {
@@ -290,15 +322,19 @@ export class Node {
     const log = this.#log
     const openHeaders = this.#openHeaders
     this.#engine = engine
-    this.#metrics.render.watches(engine)
-    const prober = new Prober(pool, randomBytes)
+    const prober = new Prober(pool, this.#bodies, randomBytes)
     const deploys = new DeployWatch(pool, clock, log)
+    const notices = new Notices(pool, log, (payload) => this.#listener.tellOwn(INVALIDATE_CHANNEL, payload))
     const worker = await QueueWorker.start(
       {
         pool,
         connection: this.#database.connection,
         notifications: this.#listener,
         ended: waiter?.ended,
+        corrected: (counts) => this.#metrics.render.countsCorrected(counts),
+        notices,
+        bodies: this.#bodies,
+        countWaiting: waiter?.waitingFor,
         canRender: () => engine.healthy,
         render: this.#metrics.render.measured((request) => engine.render(request), clock),
         draw: (request) => engine.inspect(request),
@@ -316,6 +352,9 @@ export class Node {
       { node: this.#id, slots: render.slots, liveWaitMs: edge.liveWaitMs },
     )
     this.#worker = worker
+    this.#opened.add('notices', () => notices.close())
+    // Last, because it is done once, and a start without PostgreSQL is tried again.
+    this.#metrics.render.watches(engine)
     const origins = createClient(createAddressGuard(allowedPrivateOrigins))
     this.#opened.add('worker', async ({ remainingMs }) => {
       origins.close()
@@ -327,7 +366,9 @@ export class Node {
     this.#tasks.add(new WarmSteps(pool, plans, clock))
     this.#tasks.add(new RefreshAhead(pool, plans, clock))
     this.#tasks.add(new DeviceChecks(pool, plans, clock))
-    this.#tasks.add(new InspectionWorker(pool, (request) => engine.inspect(request), openHeaders))
+    this.#tasks.add(
+      new InspectionWorker(pool, this.#bodies, (request) => engine.inspect(request), openHeaders),
+    )
     if (indexNowUrl === null) return
     // The endpoint is the operator's, who may have it at any address.
     const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
@@ -349,7 +390,13 @@ export class Node {
       slots: slotsOf(this.#config),
       schema: lastMigration(),
     }
-    const registration = await Registration.start(this.#pool, this.#log, self, () => this.#nextPulse())
+    const registration = await Registration.start(
+      this.#pool,
+      this.#log,
+      self,
+      () => this.#nextPulse(),
+      NODE_DIED_CHANNEL,
+    )
     this.#registration = registration
     this.#opened.add('registration', () => registration.close())
     void registration.outdated.then(this.#outdated.resolve)
@@ -372,6 +419,7 @@ export class Node {
     return openEdge(shareOfProcess(this.#config), {
       pool: this.#pool,
       availability: this.#availability,
+      bodies: this.#bodies,
       outage: this.#outage,
       clock: this.#clock,
       listener: this.#listener,
@@ -379,6 +427,8 @@ export class Node {
       vault: this.#vault,
       openHeaders: this.#openHeaders,
       metrics: this.#metrics.edge,
+      bodyMetrics: this.#metrics.bodies,
+      disk: this.#disk,
       waiter,
       // After a start from the snapshot the worker begins later.
       findEnqueueLive: () => (isRendering ? (this.#worker?.enqueueLive ?? null) : null),
@@ -398,6 +448,7 @@ export class Node {
       {
         selectors: this.#createSelectorCheck(),
         pool,
+        bodies: this.#bodies,
         // Responds with 503 if a key cannot be looked up in time.
         accessDb: this.#db,
         clock,
@@ -429,7 +480,9 @@ export class Node {
         contact: config.contact,
         edgeTarget: config.edgeTarget,
         egressAddresses: config.egressAddresses,
+        notifySpeed: config.notifySpeed,
         clients: config.clients,
+        confirmSeconds: config.confirmSeconds,
         metricsToken: config.metricsToken,
       },
     )
@@ -492,7 +545,8 @@ export class Node {
       speed,
     })
     const evaluation = new Evaluation(this.#pool, this.#probes, log, { plans, publicUrl, speed })
-    for (const kind of [...sender.kinds, evaluation]) this.#tasks.add(kind)
+    const looks = new DnsLooks(this.#pool, this.#probes)
+    for (const kind of [...sender.kinds, evaluation, looks]) this.#tasks.add(kind)
     this.#opened.add('notifications', async () => {
       await evaluation.close()
       sender.close()
@@ -620,9 +674,10 @@ function createMetrics(
   const limits = Object.fromEntries(
     Object.entries(config.plans).map(([name, plan]) => [name, plan.monthly_render_limit]),
   )
-  const readFleet = () => readFleetFigures(fleetPool, utcMonth(clock.nowMs()), limits)
-  const { pool } = database
-  const watched = { version: config.version, pool, listener, availability, snapshot }
+  const readFleet = () =>
+    readFleetFigures(fleetPool, utcMonth(clock.nowMs()), limits, config.scaleTargetSeconds)
+  const pools = [database.pool, database.reads]
+  const watched = { version: config.version, pools, listener, availability, snapshot }
   return new Metrics(watched, slotsOf(config), readFleet, clock, availability.log)
 }
 

@@ -9,7 +9,9 @@ import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import type { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import type { Availability } from '@prepaint/postgres/availability.ts'
+import { joined } from '@prepaint/postgres/joined.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
@@ -19,6 +21,7 @@ import { Contexts } from '@prepaint/service/certificates/contexts.ts'
 import { readServedCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { FrontEvidence } from '@prepaint/service/fronts/evidence.ts'
+import type { BodyMetrics } from '@prepaint/service/insight/metrics/body-metrics.ts'
 import type { EdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
 import { findAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import type pg from 'pg'
@@ -39,6 +42,7 @@ export type OpenEdge = {
 export type OpenEdgeParts = {
   pool: pg.Pool
   availability: Availability
+  bodies: BodyStore
   outage: Outage
   clock: Clock
   listener: Listener
@@ -46,6 +50,9 @@ export type OpenEdgeParts = {
   vault: Vault
   openHeaders: OpenOriginHeaders
   metrics: EdgeMetrics
+  bodyMetrics: BodyMetrics
+  /** Is null if no bodies are kept on disk. */
+  disk: { readonly bytes: number } | null
   waiter: JobWaiter
   /** Returns null where no renders run in this process. */
   findEnqueueLive(): EnqueueLive | null
@@ -56,8 +63,9 @@ export type OpenEdgeParts = {
 export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
   const { plans, clients, accessLog, crawlers } = config
   const { memoryBytes, liveWaitMs } = config.edge
-  const { pool, availability, outage, clock, listener, guard, openHeaders, metrics, waiter, log } = parts
-  const { db } = availability
+  const { pool, availability, bodies, outage, clock, listener, guard, openHeaders, metrics, waiter, log } =
+    parts
+  const { db, reads } = availability
   const contexts = config.roles.has('edge') ? createContexts(parts) : null
   const enqueueOnly = createEnqueueLive(db, pool, plans, clock, liveWaitMs)
   const enqueueLive: EnqueueLive = (...live) =>
@@ -67,10 +75,12 @@ export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
   const robots = new RobotsFiles(db, pool, get, openHeaders, clock, log)
   const fronts = new FrontEvidence(pool, db, listener, clock, log)
   const records = new RequestRecords(pool, robots, metrics, fronts, accessLog, clock, log)
-  const forms = new PageForms(db, pool, new Converter(), log)
+  const forms = new PageForms(reads, pool, new Converter(), bodies, log)
   const backend = new NodeBackend(
+    reads,
     db,
     availability.pool,
+    bodies,
     listener,
     openHeaders,
     enqueueLive,
@@ -102,7 +112,8 @@ export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
     },
     { memoryBytes, liveWaitMs, clients },
   )
-  metrics.holds(edge.pagesInMemory)
+  metrics.holds(() => ({ ...edge.pagesInMemory(), diskBytes: parts.disk?.bytes ?? 0 }))
+  parts.bodyMetrics.countsMemory(() => edge.pagesInMemory().reads)
   return {
     edge,
     robots,
@@ -118,10 +129,18 @@ export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
   }
 }
 
+/** With the look-ups of domains this leaves a connection to reads of pages, however many names handshakes ask for. */
+const READING_CERTIFICATES = 1
+
 /** The certificates of domains, for connections to the edge's TLS port. */
 function createContexts({ availability, outage, listener, vault, clock, log }: OpenEdgeParts): Contexts {
+  const read = joined(
+    ([name]: readonly string[]) =>
+      readServedCertificate(availability.reads, name!).then((certificate) => [certificate]),
+    { most: 1, underWay: READING_CERTIFICATES },
+  )
   const sources = {
-    read: (name: string) => readServedCertificate(availability.db, name),
+    read,
     readKept: (name: string) => outage.keptCertificate(name),
     get isConnected() {
       return listener.connected

@@ -31,11 +31,16 @@ for (const state of STATES) {
   await addDomain(`cold-${state.toLowerCase()}.example`)
   await addDomain(`tls-${state.toLowerCase()}.example`)
 }
+const FIRST = ['refuse', 'swallow'] as const
+for (const state of FIRST) {
+  await addDomain(`first-${state}.example`, { robots: { mode: 'append' }, sitemap: 'generate' })
+}
+const DOMAINS = 1 + 2 * STATES.length + FIRST.length
 const key = await addKey()
 const dir = openFolder()
 const node = await startNode(dir)
 after(() => node.close())
-await until('the snapshot is complete', async () => (await metric('prepaint_snapshot_domains')) === 9)
+await until('the snapshot is complete', async () => (await metric('prepaint_snapshot_domains')) === DOMAINS)
 
 async function addDomain(name: string, settings: object = {}): Promise<void> {
   const id = await insertDomain(pool, name, { originUrl: origin.url })
@@ -193,6 +198,23 @@ for (const state of STATES) {
   })
 }
 
+describe('the first requests that meet an outage', () => {
+  for (const state of FIRST) {
+    it(`crawlers get the origin for files that need PostgreSQL (${state})`, async (t) => {
+      const host = `first-${state}.example`
+      assert.equal(await verdict('/', PERSON, host), 'pass; not-a-crawler')
+      assert.equal(await verdict('/held'), 'hit')
+      t.after(async () => {
+        proxy.set('through')
+        await until('the node is back', isThere)
+      })
+      proxy.set(state)
+      const first = ['/sitemap.xml', '/robots.txt'].map((path) => verdict(path, GOOGLEBOT, host))
+      assert.deepEqual(await Promise.all(first), ['pass; database', 'pass; database'])
+    })
+  }
+})
+
 describe('a server that flaps', () => {
   it('never takes a page in memory, or a person, from the node', async () => {
     assert.equal(await verdict('/held'), 'hit')
@@ -226,7 +248,7 @@ describe('a start while PostgreSQL is away', () => {
     const kept = openFolder()
     const first = await startNode(kept)
     await until('the snapshot is complete', async () =>
-      /^prepaint_snapshot_domains 9$/m.test((await api('/metrics', {}, first)).text),
+      (await api('/metrics', {}, first)).text.includes(`prepaint_snapshot_domains ${DOMAINS}\n`),
     )
     await first.close()
     proxy.set('refuse')

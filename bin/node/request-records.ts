@@ -8,6 +8,7 @@ import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
 import { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { LastVisits } from '@prepaint/pages/store/last-visits.ts'
+import { VisitedNotices } from '@prepaint/pages/store/visited-notices.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { FrontEvidence } from '@prepaint/service/fronts/evidence.ts'
@@ -23,6 +24,7 @@ import type { RequestRecorder } from './edge-backend.ts'
 export class RequestRecords implements RequestRecorder {
   readonly #metrics: EdgeMetrics
   readonly #accessLog: (request: RequestHead, answer: Answered) => void
+  readonly #visited: VisitedNotices
   readonly #traffic: TrafficCounter
   readonly #compliance: Compliance
   readonly #unrecognised: UnrecognisedClients
@@ -43,11 +45,12 @@ export class RequestRecords implements RequestRecorder {
   ) {
     this.#metrics = metrics
     this.#accessLog = createAccessLog(log, logged)
-    this.#traffic = new TrafficCounter(pool, clock, log)
+    this.#visited = new VisitedNotices(pool, log)
+    this.#traffic = new TrafficCounter(pool, this.#visited, clock, log)
     this.#compliance = new Compliance(pool, robots, clock, log)
     this.#unrecognised = new UnrecognisedClients(pool, clock, log)
     this.#askedPaths = new AskedPaths(pool, clock, log)
-    this.#lastVisits = new LastVisits(pool, log)
+    this.#lastVisits = new LastVisits(pool, this.#visited, log)
     this.#redirectUses = new RedirectUses(pool, log)
     this.#fronts = fronts
   }
@@ -100,6 +103,10 @@ export class RequestRecords implements RequestRecorder {
     this.#redirectUses.note(domain, name, atMs)
   }
 
+  noteRefused(budget: string): void {
+    this.#metrics.refused(budget)
+  }
+
   /** Writes what is not yet in the database. */
   async close(): Promise<void> {
     await this.#askedPaths.close()
@@ -107,6 +114,7 @@ export class RequestRecords implements RequestRecorder {
     await this.#compliance.close()
     await this.#unrecognised.close()
     await this.#lastVisits.close()
+    await this.#visited.close()
     await this.#redirectUses.flush()
   }
 }

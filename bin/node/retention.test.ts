@@ -11,6 +11,8 @@ import { Retention } from './retention.ts'
 const OLD = {
   job: `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
     select id, account_id, '/', 2, 'done', 1, now() - interval '8 days' from domain`,
+  job_ended: `insert into job_ended (id, domain_id, path, variant, is_both, priority, state, created_at, finished_at)
+    select gen_random_uuid(), id, '/', 'desktop', false, 2, 'done', now() - interval '8 days', now() - interval '8 days' from domain`,
   render_record: `insert into render_record (domain_id, path, job_id, outcome, queued_ms, stored_ms, record, ended_at)
     select id, '/', gen_random_uuid(), 'rendered', 1, 1, '{}', now() - interval '8 days' from domain`,
   page: `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)

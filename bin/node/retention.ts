@@ -1,5 +1,5 @@
 import { removeOldInspections } from '@prepaint/pages/inspection/inspections.ts'
-import { removeOldJobs } from '@prepaint/pages/queue/jobs/find-job.ts'
+import { removeOldJobs } from '@prepaint/pages/queue/jobs/ended-jobs.ts'
 import { removeOldRecords } from '@prepaint/pages/queue/judging/render-records.ts'
 import { removeOldTries } from '@prepaint/pages/queue/tries/rule-tries.ts'
 import { removeOldFacts } from '@prepaint/pages/site-files/page-facts.ts'
@@ -8,21 +8,26 @@ import { removeOldDigests } from '@prepaint/pages/store/page-digests.ts'
 import { removeOldRefusals } from '@prepaint/pages/store/refused-pages.ts'
 import { removeExpired, removeOldLastRenders } from '@prepaint/pages/store/remove-expired.ts'
 import { removeOldUnstored } from '@prepaint/pages/store/stored-page.ts'
+import { removeOldEntries } from '@prepaint/postgres/audit'
+import { analyzeDivided } from '@prepaint/postgres/domain-partitions.ts'
 import { removeOldRates } from '@prepaint/postgres/rates'
 import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import { removeOldInvitations } from '@prepaint/service/accounts/invitations.ts'
 import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '@prepaint/service/accounts/retention.ts'
+import { removeOldShareLinks } from '@prepaint/service/accounts/share-links.ts'
 import { removeOldFronts } from '@prepaint/service/fronts/retention.ts'
-import { removeOldTraffic } from '@prepaint/service/insight/traffic/retention.ts'
+import { keepTrafficDays, removeOldTraffic } from '@prepaint/service/insight/traffic/retention.ts'
 import { removeOldEvents } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { removeOldIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import type pg from 'pg'
+import { SCHEMA } from './schema.ts'
 
 const EVERY_MS = 3_600_000
 
 /**
- * Removes old rows every hour: a task for each group of tables, so that an error in one does not affect others. A node of
+ * Removes old rows every hour, and looks after partitions: a task for each group of tables, so that an error in one does not affect others. A node of
  * version 0.2.0 does the same beside: the two take different rows.
  */
 export class Retention implements TaskKind {
@@ -58,8 +63,8 @@ export class Retention implements TaskKind {
 type Removal = (pool: pg.Pool, options: { signal: AbortSignal; nowMs: number }) => Promise<number>
 
 const REMOVALS: Record<string, Removal> = {
-  jobs: removeOldJobs,
-  records: removeOldRecords,
+  jobs: (pool, { nowMs, signal }) => removeOldJobs(pool, nowMs, { signal }),
+  records: (pool, { nowMs, signal }) => removeOldRecords(pool, nowMs, { signal }),
   'last renders': removeOldLastRenders,
   unstored: (pool, { nowMs }) => removeOldUnstored(pool, nowMs),
   pages: removeExpired,
@@ -71,10 +76,18 @@ const REMOVALS: Record<string, Removal> = {
   visits: removeOldVisits,
   counts: removeOldCounts,
   traffic: removeOldTraffic,
+  'traffic days': (pool, { nowMs }) => keepTrafficDays(pool, nowMs),
   secrets: removeOldSecrets,
   events: removeOldEvents,
   incidents: removeOldIncidents,
   rates: removeOldRates,
   'sign-ins': removeOldSignIns,
+  invitations: removeOldInvitations,
   fronts: removeOldFronts,
+  'share links': removeOldShareLinks,
+  'audit log': removeOldEntries,
+  statistics: async (pool, { signal }) => {
+    await analyzeDivided(pool, SCHEMA.divided, signal)
+    return 0
+  },
 }

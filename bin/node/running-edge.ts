@@ -1,6 +1,7 @@
 import type tls from 'node:tls'
 import { createAddressGuard } from '@prepaint/outbound'
 import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import { Availability } from '@prepaint/postgres/availability.ts'
 import { openDatabase } from '@prepaint/postgres/database.ts'
 import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
@@ -14,7 +15,9 @@ import { databaseOf, EdgeSnapshot } from '@prepaint/service/snapshot/edge-snapsh
 import { type Config, shareOfProcess } from '../settings/config.ts'
 import { ClosingStack, DrainableServer } from './closing-stack.ts'
 import type { EdgeTask, FromEdgeProcess } from './edge-processes.ts'
+import { IdleMemory } from './idle-memory.ts'
 import { listen } from './listen.ts'
+import { openDiskTier } from './open-disk-tier.ts'
 import { openEdge } from './open-edge.ts'
 import { Outage } from './outage.ts'
 
@@ -52,7 +55,7 @@ export class RunningEdge {
     const database = await openDatabase({ databaseUrl, dataDir: config.dataDir, log: givenLog })
     opened.add('database', () => database.close())
     const { pool } = database
-    const availability = new Availability(pool, database.connection, givenLog)
+    const availability = new Availability(database, givenLog)
     opened.add('availability', () => availability.close())
     const { log } = availability
     const clock = await DatabaseClock.start(pool, log)
@@ -64,6 +67,9 @@ export class RunningEdge {
     listener.onLost(() => availability.suspect())
 
     const metrics = new EdgeProcessMetrics()
+    const disk = openDiskTier(settings, task.number, log)
+    const bodies = new BodyStore(config.bodies, pool, log, { meter: metrics.bodies, disk })
+    opened.add('bodies', () => bodies.close())
     const vault = new Vault(pool, config.dataDir, config.secretKeys)
     const openHeaders = createOpenOriginHeaders(vault, log)
     // Only read: the node's own process writes it.
@@ -76,6 +82,7 @@ export class RunningEdge {
     const { edge, records, close } = openEdge(config, {
       pool,
       availability,
+      bodies,
       outage: new Outage(availability, snapshot),
       clock,
       listener,
@@ -83,6 +90,8 @@ export class RunningEdge {
       vault,
       openHeaders,
       metrics: metrics.edge,
+      bodyMetrics: metrics.bodies,
+      disk,
       waiter: new JobWaiter(listener, pool, log),
       findEnqueueLive: () => null,
       log,
@@ -106,6 +115,8 @@ export class RunningEdge {
       told = count
     }, REPORT_MS)
     opened.add('reports', async () => clearInterval(reporting))
+    const idleMemory = new IdleMemory()
+    opened.add('idle memory', () => idleMemory.close())
     return new RunningEdge(opened, listener, metrics, secure)
   }
 

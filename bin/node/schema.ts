@@ -9,6 +9,7 @@ const inPackages = (files: readonly string[]) => files.map((file) => path.join(P
 const TABLES = [
   'service/src/accounts/tables.sql',
   'postgres/src/tables.sql',
+  'postgres/src/audit/tables.sql',
   'postgres/src/tasks/tables.sql',
   'postgres/src/rates/tables.sql',
   'service/src/sites/tables.sql',
@@ -29,9 +30,13 @@ const TABLES = [
   'pages/src/site-files/tables.sql',
 ]
 
+/** Tables with rows for each page. The order is that of their foreign keys. */
+const DIVIDED = ['page', 'page_form', 'known_path', 'last_visit', 'last_render', 'page_fact']
+
 /** A function in SQL stands after those that it calls. */
 const FUNCTIONS = [
   'postgres/src/functions.sql',
+  'postgres/src/audit/functions.sql',
   'postgres/src/tasks/functions.sql',
   'service/src/accounts/functions.sql',
   'service/src/certificates/functions.sql',
@@ -39,17 +44,21 @@ const FUNCTIONS = [
   'service/src/notifications/functions.sql',
   'pages/src/quota.functions.sql',
   'pages/src/queue/functions.sql',
+  'pages/src/queue/claims.functions.sql',
+  'pages/src/queue/scale.functions.sql',
   'pages/src/queue/warm/functions.sql',
   'pages/src/inspection/functions.sql',
+  'pages/src/store/functions.sql',
 ]
 
 export const SCHEMA: Schema = {
   tables: inPackages(TABLES),
+  divided: DIVIDED,
   functions: {
     files: inPackages(FUNCTIONS),
     // Both change with each change of these files.
-    number: 9,
-    checksum: '794a47eced5d6bcde58242f843e7e259f80f8ba0698e9ed69fe27ffe3847aa3a',
+    number: 24,
+    checksum: '3e14c051bb82c2c7c3fbb1c854a2bca35efecdca4ead371c1744601bbcddf178',
   },
   migrations: MIGRATIONS,
 }

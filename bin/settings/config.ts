@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import { DEFAULT_PLANS, type PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { AllowedRange } from '@prepaint/outbound/address-range'
+import type { StoreAddress } from '@prepaint/pages/store/bodies/store-address.ts'
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
@@ -19,6 +20,8 @@ export type Config = {
   version: string
   /** If it is null, there is a private PostgreSQL in the data directory. */
   databaseUrl: string | null
+  /** If it is null, bodies of pages are in PostgreSQL. */
+  bodies: StoreAddress | null
   dataDir: string
   roles: ReadonlySet<NodeRole>
   api: { host: string; port: number }
@@ -34,6 +37,8 @@ export type Config = {
     processes: number
     /** All these processes share it. */
     memoryBytes: number
+    /** For bodies of pages in front of the object store, all these processes together. */
+    diskBytes: number
     /** A snapshot of domains may be this old at a start; 0: none is kept. */
     snapshotHours: number
     liveWaitMs: number
@@ -56,6 +61,8 @@ export type Config = {
   /** The base URL without a trailing slash. If it is null, it is the address of the API. */
   publicUrl: string | null
   mail: MailSettings | null
+  /** How long a sign-in or confirmation lasts for dangerous actions. */
+  confirmSeconds: number
   /** Divides the times of incidents, retries and reminders, to try them out. */
   notifySpeed: number
   edgeTarget: EdgeTarget | null
@@ -77,7 +84,11 @@ export type Config = {
   indexNowUrl: string | null
   /** If it is null, only this machine may read `GET /metrics`. */
   metricsToken: string | null
+  /** Background work that waits should be done in this time: for the number of slots that autoscalers are told. */
+  scaleTargetSeconds: number
   accessLog: 'renders' | 'all' | 'none'
+  auditDays: number
+  auditLog: boolean
   logLevel: string
   /** Started by npm or npx: shut down when that process dies. */
   underNpm: boolean
@@ -106,6 +117,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
   return {
     version: manifest.version,
     databaseUrl: values.DATABASE_URL,
+    bodies: values.PREPAINT_BODIES,
     dataDir: dataDirOf(values.PREPAINT_DATA_DIR, values.XDG_DATA_HOME),
     roles: values.PREPAINT_ROLES,
     api: { host: values.PREPAINT_API_HOST, port: values.PREPAINT_API_PORT },
@@ -117,6 +129,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
       sharePort: values.PREPAINT_EDGE_SHARE_PORT,
       processes: values.PREPAINT_EDGE_PROCESSES ?? coresBeside(values.PREPAINT_ROLES, slots),
       memoryBytes: values.PREPAINT_EDGE_MEMORY_BYTES,
+      diskBytes: values.PREPAINT_EDGE_DISK_BYTES,
       snapshotHours: values.PREPAINT_SNAPSHOT_HOURS,
       liveWaitMs: values.PREPAINT_LIVE_WAIT_MS,
     },
@@ -133,6 +146,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
     },
     publicUrl: values.PREPAINT_PUBLIC_URL,
     mail: mailOf(values),
+    confirmSeconds: values.PREPAINT_CONFIRM_SECONDS,
     notifySpeed: values.PREPAINT_NOTIFY_SPEED,
     edgeTarget: values.PREPAINT_EDGE_TARGET,
     egressAddresses: values.PREPAINT_EGRESS_ADDRESSES ?? [],
@@ -157,7 +171,10 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
     preload: values.PREPAINT_PRELOAD,
     indexNowUrl: values.PREPAINT_INDEXNOW_URL,
     metricsToken: values.PREPAINT_METRICS_TOKEN,
+    scaleTargetSeconds: values.PREPAINT_SCALE_TARGET_SECONDS,
     accessLog: values.PREPAINT_ACCESS_LOG,
+    auditDays: values.PREPAINT_AUDIT_DAYS,
+    auditLog: values.PREPAINT_AUDIT_LOG,
     logLevel: values.PREPAINT_LOG_LEVEL,
     underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
   }

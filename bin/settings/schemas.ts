@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import { type AllowedRange, parseAllowedRange } from '@prepaint/outbound/address-range'
+import { parseStoreAddress, type StoreAddress } from '@prepaint/pages/store/bodies/store-address.ts'
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 import { z } from 'zod'
 
@@ -129,6 +130,16 @@ function isAddressOrRange(part: string): boolean {
   const most = isIP(address) === 6 ? 128 : 32
   const hasBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
   return isIP(address) !== 0 && hasBits && more.length === 0
+}
+
+/** The message names the part that is malformed, and repeats nothing: the value has a secret. */
+export function bodies(): z.ZodType<StoreAddress, string> {
+  return z.string().transform((raw, context) => {
+    const parsed = parseStoreAddress(raw)
+    if ('address' in parsed) return parsed.address
+    context.addIssue({ code: 'custom', message: parsed.problem })
+    return z.NEVER
+  })
 }
 
 export function contact(): z.ZodType<string, string> {

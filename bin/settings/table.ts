@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import {
   addressRanges,
   allowedRanges,
+  bodies,
   contact,
   edgeTarget,
   egressAddresses,
@@ -41,7 +42,7 @@ export type Setting = {
   default: string | null
   /** What the document shows if the default depends on the machine or the installation. */
   defaultShown?: string
-  unit?: 'bytes' | 'hours' | 'ms'
+  unit?: 'bytes' | 'hours' | 'seconds' | 'ms'
   /** What the document says, in Markdown. */
   meaning: string
   /** An empty value switches the feature off. For other settings, it counts as not set. */
@@ -59,6 +60,12 @@ const ORDERS: Requirement = {
   roles: ['edge'],
   why: 'certificates are ordered only with PREPAINT_ACME_DIRECTORY',
   isMet: ({ acme }) => acme.directory !== null,
+}
+
+const STORED_BODIES: Requirement = {
+  roles: ['edge'],
+  why: 'bodies are kept on disk only with PREPAINT_BODIES',
+  isMet: ({ bodies, edge }) => bodies !== null || edge.diskBytes === 0,
 }
 
 const LOG_OF_REQUESTS: Requirement = {
@@ -99,6 +106,13 @@ export const SETTINGS = {
     default: null,
     meaning:
       'PostgreSQL 15 or newer that all nodes share. Not set: a private PostgreSQL in the data directory',
+  },
+  PREPAINT_BODIES: {
+    section: 'Node',
+    schema: bodies(),
+    default: null,
+    meaning:
+      'Object store for the bodies of pages, the same on all nodes: `s3+https://KEY:SECRET@HOST[:PORT]/BUCKET[/PREFIX]?region=REGION[&style=virtual]`, key and secret percent-encoded, region by default `us-east-1`; `s3+http` for loopback and private addresses only ([operations](operations.md#bodies-in-an-object-store)). Not set: in PostgreSQL',
   },
   PREPAINT_PLANS_FILE: {
     section: 'Node',
@@ -155,6 +169,14 @@ export const SETTINGS = {
     default: null,
     meaning: 'E-mail address or URL shown at `/bot`, for owners of sites who see renders in their logs',
   },
+  PREPAINT_CONFIRM_SECONDS: {
+    section: 'Sign-in',
+    schema: integer(5, 86_400),
+    default: '900',
+    unit: 'seconds',
+    meaning:
+      'How long after a sign-in, or after proving again who it is, a person may do what is dangerous, such as deleting a domain ([operations](operations.md#signing-in))',
+  },
   PREPAINT_EDGE_HOST: {
     section: 'Edge',
     schema: z.string(),
@@ -194,6 +216,15 @@ export const SETTINGS = {
     unit: 'bytes',
     meaning:
       'Memory for cached pages, shared out among the processes of the edge. The least recently used pages are dropped first',
+  },
+  PREPAINT_EDGE_DISK_BYTES: {
+    section: 'Edge',
+    schema: integer(0, 2 ** 50),
+    default: '0',
+    unit: 'bytes',
+    requires: STORED_BODIES,
+    meaning:
+      'Disk for bodies of pages in the data directory, in front of the object store of `PREPAINT_BODIES` ([operations](operations.md#bodies-in-an-object-store)). `0`: none',
   },
   PREPAINT_SNAPSHOT_HOURS: {
     section: 'Edge',
@@ -262,7 +293,7 @@ export const SETTINGS = {
     schema: addressRanges(),
     default: OWN_NETWORKS,
     meaning:
-      'List of addresses or CIDR without these limits, or `none`. Clients behind a trusted proxy are limited by their own address',
+      'List of addresses or CIDR without these limits and without [budgets](operations.md#budgets-of-one-client), or `none`. Clients behind a trusted proxy are limited by their own address',
   },
   PREPAINT_CHROMIUM: {
     section: 'Rendering',
@@ -367,7 +398,7 @@ export const SETTINGS = {
     schema: integer(1, 10_000),
     default: '1',
     meaning:
-      'To try [notifications](notifications.md) out: divides the times of incidents, retries and reminders, up to 10000. Above 1 the node warns at startup',
+      'To try [notifications](notifications.md) out: divides the times of incidents, retries and reminders, and the days until an account is deleted, up to 10000. Above 1 the node warns at startup',
   },
   PREPAINT_LOG_LEVEL: {
     section: 'Logs and metrics',
@@ -382,6 +413,28 @@ export const SETTINGS = {
     requires: LOG_OF_REQUESTS,
     meaning:
       'Live requests that are logged, at level `info`: `renders` (a render was made or would have been), `all` or `none`',
+  },
+  PREPAINT_AUDIT_DAYS: {
+    section: 'Logs and metrics',
+    schema: integer(30, 3_650),
+    default: '400',
+    meaning:
+      'For how many days entries of the audit log are kept. The database refuses to delete younger ones ([operations](operations.md#audit-log))',
+  },
+  PREPAINT_AUDIT_LOG: {
+    section: 'Logs and metrics',
+    schema: flag(),
+    default: '0',
+    meaning:
+      '`1`: also print each entry of the audit log on stderr, as a line of JSON with `"event":"audit"`, for a log store that nobody here can change',
+  },
+  PREPAINT_SCALE_TARGET_SECONDS: {
+    section: 'Logs and metrics',
+    schema: integer(10, 86_400),
+    default: '600',
+    unit: 'seconds',
+    meaning:
+      'In how long the background work that waits should be done: `prepaint_render_slots_wanted` tells autoscalers how many slots that takes ([operations](operations.md#kubernetes))',
   },
   PREPAINT_METRICS_TOKEN: {
     section: 'Logs and metrics',

@@ -1,18 +1,25 @@
-import { Anchor } from '@mantine/core'
+import { Anchor, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
-
-import { SignedIn, sessionQuery, useMe } from './api/session.ts'
+import { isDatabaseAway } from './api/database-state.ts'
+import { useAskedIdentity } from './api/identity.ts'
+import { installationQuery } from './api/queries.ts'
+import { useRights } from './api/rights.ts'
+import { SignedIn, sessionQuery, useSession } from './api/session.ts'
 import { Loaded, Loading, NotFound } from './parts/states.tsx'
 import { isScreen, ROUTES, signInPath } from './route-map.ts'
 import { SignedOutFrame } from './shell/frame.tsx'
 import { Shell } from './shell/shell.tsx'
 
+const ClosedAccount = lazy(() => import('./screens/account/closed-account.tsx'))
+const ConfirmIdentity = lazy(() => import('./screens/account/confirm-identity.tsx'))
 const SignIn = lazy(() => import('./screens/account/sign-in.tsx'))
+const NoAccountYet = lazy(() => import('./screens/account/no-account.tsx'))
 const Welcome = lazy(() => import('./screens/account/welcome.tsx'))
 const ForgottenPassword = lazy(() => import('./screens/account/forgotten-password.tsx'))
-const Domains = lazy(() => import('./screens/domain/domains.tsx'))
+const Sites = lazy(() => import('./screens/sites/sites.tsx'))
+const AddSite = lazy(() => import('./screens/add/add-site.tsx'))
 const DomainScreen = lazy(() => import('./screens/domain/domain.tsx'))
 const TrafficOfAccount = lazy(async () => ({
   default: (await import('./screens/traffic/traffic.tsx')).TrafficOfAccount,
@@ -23,7 +30,12 @@ const Notifications = lazy(() => import('./screens/notifications/channels.tsx'))
 const ReportScreen = lazy(() => import('./screens/notifications/report.tsx'))
 const PlanScreen = lazy(() => import('./screens/account/plan.tsx'))
 const Keys = lazy(() => import('./screens/account/keys.tsx'))
+const Members = lazy(() => import('./screens/account/members.tsx'))
+const ShareLinks = lazy(() => import('./screens/account/share-links.tsx'))
+const Shared = lazy(() => import('./screens/share-view/share-view.tsx'))
+const AuditLog = lazy(() => import('./screens/account/audit-log.tsx'))
 const Account = lazy(() => import('./screens/account/account.tsx'))
+const Security = lazy(() => import('./screens/account/security.tsx'))
 const Accounts = lazy(() => import('./screens/operator/accounts.tsx'))
 const Nodes = lazy(() => import('./screens/operator/nodes.tsx'))
 const Queue = lazy(() => import('./screens/operator/queue.tsx'))
@@ -34,6 +46,7 @@ export function App() {
     <Suspense fallback={null}>
       <Switch>
         <Route path={ROUTES.welcome} component={Welcome} />
+        <Route path={ROUTES.shared} component={Shared} />
         <Route path={ROUTES.confirm} component={Confirm} />
         <Route path={ROUTES.forgotten} component={ForgottenPassword} />
         <Route path={ROUTES.signIn} component={SignIn} />
@@ -56,10 +69,27 @@ export function App() {
 
 function Screens() {
   // The server also refuses these requests; owners do not see the screens.
-  const isOperator = useMe().role === 'operator'
+  const { account, person } = useSession()
+  const isOperator = person.is_operator
   return (
     <Switch>
-      <Route path={ROUTES.domains} component={Domains} />
+      <Route path={ROUTES.operatorAccounts} component={isOperator ? Accounts : NotFound} />
+      <Route path={ROUTES.operatorNodes} component={isOperator ? Nodes : NotFound} />
+      <Route path={ROUTES.operatorQueue} component={isOperator ? Queue : NotFound} />
+      <Route path={ROUTES.operatorFailures} component={isOperator ? Failures : NotFound} />
+      <Route path={ROUTES.account} component={Account} />
+      <Route path={ROUTES.security} component={Security} />
+      <Route>{account === null ? <ClosedAccount /> : <ScreensOfAccount />}</Route>
+    </Switch>
+  )
+}
+
+function ScreensOfAccount() {
+  const mayAdd = useRights()('createDomain')
+  return (
+    <Switch>
+      <Route path={ROUTES.domains} component={Sites} />
+      <Route path={ROUTES.addDomain}>{mayAdd ? <AddSite /> : <NotFound />}</Route>
       <Route path={`${ROUTES.domain}/:part?`}>
         {({ domain, part }) => <DomainScreen key={domain} domain={domain} part={part} />}
       </Route>
@@ -68,14 +98,22 @@ function Screens() {
       <Route path={ROUTES.notifications} component={Notifications} />
       <Route path={ROUTES.report} component={ReportScreen} />
       <Route path={ROUTES.keys} component={Keys} />
+      <Route path={ROUTES.members} component={Members} />
+      <Route path={ROUTES.shareLinks} component={ShareLinks} />
+      <Route path={ROUTES.auditLog} component={AuditLog} />
       <Route path={ROUTES.plan} component={PlanScreen} />
-      <Route path={ROUTES.account} component={Account} />
-      <Route path={ROUTES.operatorAccounts} component={isOperator ? Accounts : NotFound} />
-      <Route path={ROUTES.operatorNodes} component={isOperator ? Nodes : NotFound} />
-      <Route path={ROUTES.operatorQueue} component={isOperator ? Queue : NotFound} />
-      <Route path={ROUTES.operatorFailures} component={isOperator ? Failures : NotFound} />
       <Route component={NotFound} />
     </Switch>
+  )
+}
+
+function AskedIdentity() {
+  const asked = useAskedIdentity()
+  if (asked === null) return null
+  return (
+    <Suspense fallback={null}>
+      <ConfirmIdentity ways={asked.ways} onAnswer={asked.answer} />
+    </Suspense>
   )
 }
 
@@ -84,15 +122,37 @@ function OnlySignedIn({ children }: { children: ReactNode }) {
   const session = useQuery(sessionQuery)
   // Empty until the session is known: a placeholder would only flash.
   if (session.data === undefined && session.error === null) return null
+  // The banner says why, and retries.
+  if (session.data === undefined && isDatabaseAway(session.error)) {
+    return (
+      <SignedOutFrame title="Please wait">
+        <Text>This screen appears when the database is available again.</Text>
+      </SignedOutFrame>
+    )
+  }
   return (
     <Loaded query={session}>
-      {(me) => (me === null ? <SignedOut location={location} /> : <SignedIn value={me}>{children}</SignedIn>)}
+      {(session) =>
+        session === null ? (
+          <SignedOut location={location} />
+        ) : (
+          <SignedIn key={session.account?.id ?? 0} value={session}>
+            {children}
+            <AskedIdentity />
+          </SignedIn>
+        )
+      }
     </Loaded>
   )
 }
 
 function SignedOut({ location }: { location: string }) {
-  if (isScreen(location)) return <Redirect to={signInPath(location)} replace />
+  const installation = useQuery(installationQuery)
+  if (isScreen(location)) {
+    if (installation.data === undefined && installation.error === null) return null
+    if (installation.data === false) return <NoAccountYet />
+    return <Redirect to={signInPath(location)} replace />
+  }
   return (
     <SignedOutFrame title="Page not found" lead="The address may be mistyped, or the page was removed.">
       <Anchor component={Link} href={ROUTES.signIn}>

@@ -6,7 +6,7 @@ import { it } from 'node:test'
 // Reads the build that is served. `npm run build` makes it, and so does `npm ci`.
 
 const dist = path.join(import.meta.dirname, '..', 'dist')
-const MOST_BYTES = 150_000
+const MOST_BYTES = 156_000
 
 /** Returns the bytes that a browser downloads. */
 const size = (url: string) => {
@@ -25,7 +25,7 @@ function withImports(url: string, known = new Set<string>()): Set<string> {
   return known
 }
 
-it('signing in and the list of domains need at most 150 kB of compressed script each', () => {
+it('signing in and the list of domains need at most 156 kB of compressed script each', () => {
   assert(existsSync(path.join(dist, 'index.html')), 'the dashboard is not built: npm run build')
   const html = readFileSync(path.join(dist, 'index.html'), 'utf8')
   const entry = new Set<string>()
@@ -40,7 +40,7 @@ it('signing in and the list of domains need at most 150 kB of compressed script 
     return bytes(withImports(`/assets/${files[0]}`, new Set(entry)))
   }
   const signIn = screen('sign-in')
-  const domains = screen('domains')
+  const domains = screen('sites')
   assert(Math.min(signIn, domains) > Math.max(50_000, bytes(entry)), 'nothing was counted')
   assert(signIn <= MOST_BYTES, `signing in needs ${signIn} bytes`)
   assert(domains <= MOST_BYTES, `the list of domains needs ${domains} bytes`)

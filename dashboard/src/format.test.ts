@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ago, bytes, duration, milliseconds, stepName } from './format.ts'
+import { ago, bytes, duration, milliseconds, stepName, visitedAgo } from './format.ts'
 import { domainPath, nextPath, pagePath, signInPath } from './route-map.ts'
 
 function written(write: (value: number) => string, ...values: number[]): string {
@@ -41,6 +41,16 @@ it('a time is told by how long ago it was, and by its date after 45 days', () =>
   ])
   assert.equal(told(-45 * 86_400), '45 days ago')
   assert.match(told(-45 * 86_400 - 1), /2026/)
+})
+
+it('a visit is told as within the last hour up to an hour, and then as any time', () => {
+  const nowMs = Date.parse('2026-11-15T12:00:00Z')
+  const told = (seconds: number) => visitedAgo(new Date(nowMs - seconds * 1_000).toISOString(), nowMs)
+  assert.deepEqual([0, 3_599, 3_600].map(told), [
+    'within the last hour',
+    'within the last hour',
+    '1 hour ago',
+  ])
 })
 
 it('a day is a UTC day and says so, an hour is one of the viewer', () => {

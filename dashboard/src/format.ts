@@ -90,6 +90,11 @@ export function ago(iso: string, nowMs = Date.now()): string {
   return 'just now'
 }
 
+/** As `ago`, of visits to a page, which a node notes at most once an hour. */
+export function visitedAgo(iso: string, nowMs = Date.now()): string {
+  return nowMs - Date.parse(iso) < 3_600_000 ? 'within the last hour' : ago(iso, nowMs)
+}
+
 export type Step = 'hour' | 'day'
 
 /** Names an hour in the viewer's time zone, or a UTC day, because days are counted in UTC. */

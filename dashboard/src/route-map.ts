@@ -3,6 +3,7 @@ export const ROUTES = {
   welcome: '/welcome',
   signIn: '/sign-in',
   domains: '/domains',
+  addDomain: '/domains/add',
   domain: '/domains/:domain',
   domainCache: '/domains/:domain/cache',
   domainCrawlers: '/domains/:domain/crawlers',
@@ -18,8 +19,13 @@ export const ROUTES = {
   report: '/report',
   confirm: '/confirm',
   keys: '/keys',
+  members: '/members',
+  shareLinks: '/share-links',
+  shared: '/shared',
+  auditLog: '/audit-log',
   plan: '/plan',
   account: '/account',
+  security: '/account/security',
   forgotten: '/forgotten-password',
   operatorAccounts: '/operator/accounts',
   operatorNodes: '/operator/nodes',
@@ -32,6 +38,13 @@ export type DomainRoute = Exclude<Extract<keyof typeof ROUTES, `domain${string}`
 
 export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
+}
+
+export type AddStep = 'site' | 'way' | 'connect'
+
+/** The next step for a domain that was added. */
+export function addPath(domain: string, step: AddStep): string {
+  return `${ROUTES.addDomain}?${new URLSearchParams({ domain, step })}`
 }
 
 export type PageView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 'preview'
@@ -47,6 +60,11 @@ export function pagePath(
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 
+/** The renders of a domain with these outcomes, separated by commas. */
+export function rendersPath(domain: string, outcome: string): string {
+  return `${domainPath('domainRenders', domain)}?${new URLSearchParams({ outcome })}`
+}
+
 export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'
 
 export function siteFilesPath(domain: string, view: SiteFilesView = 'robots'): string {
@@ -60,7 +78,13 @@ export function signInPath(next: string): string {
   return `${ROUTES.signIn}?next=${encodeURIComponent(next)}`
 }
 
-const WITHOUT_SESSION: readonly string[] = [ROUTES.signIn, ROUTES.welcome, ROUTES.confirm, ROUTES.forgotten]
+const WITHOUT_SESSION: readonly string[] = [
+  ROUTES.shared,
+  ROUTES.signIn,
+  ROUTES.welcome,
+  ROUTES.confirm,
+  ROUTES.forgotten,
+]
 
 export function isScreen(path: string): boolean {
   return Object.values(ROUTES).some((route) =>

@@ -77,7 +77,7 @@ async function countedTwice({ pool }: Fleet): Promise<string[]> {
     `select d.custom_domain as name, coalesce(c.renders, 0) as renders, coalesce(j.jobs, 0) as jobs
        from domain d
        left join (select domain_id, sum(renders)::int as renders from render_count group by 1) c on c.domain_id = d.id
-       left join (select domain_id, count(*)::int as jobs from job
+       left join (select domain_id, count(*)::int as jobs from every_job
                    where state = 'done' and outcome = 'rendered' group by 1) j on j.domain_id = d.id
       where coalesce(c.renders, 0) <> coalesce(j.jobs, 0)`,
   )

@@ -14,8 +14,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     await page.goto(`${api.url}/docs`)
     const { operations } = api.contract
+    // The viewer draws those that can be seen only.
+    const listed = new Set<string>()
     await until('all operations are listed', async () => {
-      return (await page.locator('.opblock').count()) === operations.length
+      const drawn = "[...document.querySelectorAll('.opblock')].map(({ id }) => id)"
+      for (const id of await page.evaluate<string[]>(drawn)) listed.add(id)
+      await page.mouse.wheel(0, 300)
+      return listed.size === operations.length
     })
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
     assert.equal(background, colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)')

@@ -16,6 +16,14 @@ const { heading, button, field, link, region, dialog, row, isClean, isCleanHere 
 const crawl = (path: string) => edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent: GOOGLEBOT })
 const visit = (path: string) => page.goto(dashboard.node.api + path)
 
+it('without any account, a visitor learns where the first link is, and not the link', async () => {
+  await visit('/')
+  await heading('No account yet').waitFor()
+  await page.getByText('npx --no prepaint account first-link').waitFor()
+  assert.doesNotMatch(await page.content(), /welcome#/)
+  await isClean()
+})
+
 it('the link printed at startup creates the account of the operator, once', async () => {
   await page.goto(dashboard.firstLink)
   await heading('Welcome to Prepaint').waitFor()
@@ -28,7 +36,7 @@ it('the link printed at startup creates the account of the operator, once', asyn
   await page.getByText('The passwords do not match').waitFor()
   await field('Repeat the password').fill(PASSWORD)
   await button('Create the account').click()
-  await heading('Domains').waitFor()
+  await heading('Sites').waitFor()
 
   const other = await dashboard.newPage()
   await other.goto(dashboard.firstLink)
@@ -38,18 +46,39 @@ it('the link printed at startup creates the account of the operator, once', asyn
 
 it('a domain is added, and errors are shown at their fields', async () => {
   await button('Add a domain').first().click()
-  const adding = dialog('Add a domain')
-  await field('Domain', adding).fill('not a name')
-  await field('Origin', adding).fill('ftp://files.example.com')
-  await button('Add the domain', adding).click()
-  await adding.locator('[aria-invalid=true]').nth(1).waitFor()
+  await heading('Add a domain').waitFor()
+  const site = field('Address of your site')
+  await site.fill('not a name')
+  await field('Origin').fill('ftp://files.example.com')
+  await button('Add the domain').click()
+  await page.locator('[aria-invalid=true]').nth(1).waitFor()
   await isClean()
-  await field('Domain', adding).fill(DOMAIN)
-  await field('Origin', adding).fill(dashboard.originUrl)
-  await button('Add the domain', adding).click()
-  const added = dialog(`${DOMAIN} was added`)
-  await added.getByText(`${DOMAIN}. 300 `).waitFor()
-  await button('Go to the domain', added).click()
+  // Pasted from the browser.
+  await site.fill(`HTTPS://${DOMAIN.toUpperCase()}/cart?x=1`)
+  await page.getByText(`${DOMAIN} is available`).waitFor()
+  await field('Origin').fill(`http://${DOMAIN}`)
+  await site.focus()
+  await page.getByText('This is the domain itself').waitFor()
+  await field('Origin').fill(dashboard.originUrl)
+  await page.getByText('The server responds with status 200.').waitFor()
+  await button('Add the domain').click()
+  await heading(`Set up ${DOMAIN}`).waitFor()
+})
+
+it('before anything is changed, the home page is shown as crawlers and as people get it', async () => {
+  assert.equal(new URL(page.url()).search, `?domain=${DOMAIN}&step=way`)
+  const home = region('Your home page, for crawlers and for people')
+  await home.getByRole('img', { name: 'For crawlers: /' }).waitFor()
+  await home.getByRole('img', { name: 'For people: /' }).waitFor()
+  await isClean()
+  await page.reload()
+  await heading(`Set up ${DOMAIN}`).waitFor()
+  await home.getByRole('img', { name: 'For crawlers: /' }).waitFor()
+  await link('Go on').click()
+  await page.getByText('Waiting for the first request… Run this to send one:').waitFor()
+  await page.getByText(`${DOMAIN}. 300 `).waitFor()
+  await isClean()
+  await link('Do this later').click()
   await heading(DOMAIN).waitFor()
 })
 
@@ -58,11 +87,12 @@ it('the checklist leads to the first page, before any DNS change', async () => {
   const state = (title: string, name: string) =>
     steps.getByRole('listitem').filter({ hasText: title }).getByRole('img', { name, exact: true })
   await state('Add a domain', 'Done').waitFor()
-  for (const title of ['See a page', 'Point the DNS', 'First crawler visit']) {
+  await state('See a page', 'Done').waitFor()
+  for (const title of ['Point the DNS', 'First crawler visit']) {
     await state(title, 'To do').waitFor()
   }
   await isClean()
-  await button('Render the home page', steps).click()
+  await button('Open the home page', steps).click()
   await page.getByRole('heading', { level: 2, name: '/', exact: true }).waitFor()
   await page.getByText('200', { exact: true }).waitFor()
   await page.goBack()
@@ -278,7 +308,7 @@ it('the operator invites an owner, who sees only their own account', async () =>
   await watching.goto(`${dashboard.node.api}/operator/accounts`)
   await signIn(watching, OPERATOR, PASSWORD)
   await watching.getByText('Live', { exact: true }).waitFor()
-  await row(/^operator@/, watching).waitFor()
+  await watching.getByLabel('Plan of operator@example.com').waitFor()
 
   const guest = await dashboard.newPage()
   await guest.goto(invitation.trim())
@@ -286,9 +316,10 @@ it('the operator invites an owner, who sees only their own account', async () =>
   await field('Repeat the password', guest).fill(PASSWORD)
   await button('Create my account', guest).click()
   await guest.getByRole('region', { name: 'Getting started' }).waitFor()
-  assert.equal(await row(/^owner@/, watching).count(), 0)
+  const planOfOwner = watching.getByLabel('Plan of owner@example.com')
+  assert.equal(await planOfOwner.count(), 0)
   await watching.clock.fastForward(15_000)
-  await row(/^owner@/, watching).waitFor()
+  await planOfOwner.waitFor()
   await watching.context().close()
   assert.equal(await guest.getByText('Operator', { exact: true }).count(), 0)
   await guest.goto(`${dashboard.node.api}/domains/${DOMAIN}`)
@@ -319,7 +350,16 @@ it('the operator undoes a change of plan, and sees failures', async () => {
 const ofDomain = ['', '/traffic', '/cache', '/renders', '/settings', '/site-files', '/crawlers']
 const views = ['compare', 'facts', 'source', 'renders', 'history', 'preview']
 const screens = [
-  ...['/domains', '/domains/nobody.example.com', '/traffic', '/keys', '/plan', '/account'],
+  ...[
+    '/domains',
+    '/domains/nobody.example.com',
+    '/traffic',
+    '/keys',
+    '/members',
+    '/plan',
+    '/account',
+    '/account/security',
+  ],
   ...ofDomain.map((screen) => `/domains/${DOMAIN}${screen}`),
   ...['redirects', 'sitemap'].map((view) => `/domains/${DOMAIN}/site-files?view=${view}`),
   ...views.map((view) => `/domains/${DOMAIN}/pages?path=%2Fabout&view=${view}`),
@@ -339,7 +379,7 @@ for (const path of screens) {
 }
 
 it('after a change of password the old one is refused', async () => {
-  await visit('/account')
+  await visit('/account/security')
   await field('Current password').fill(PASSWORD)
   await field('New password').fill(NEW_PASSWORD)
   await field('Repeat the password').fill(NEW_PASSWORD)
@@ -355,8 +395,8 @@ it('after a change of password the old one is refused', async () => {
   await field('Password').press('x')
   await refusal.waitFor({ state: 'detached' })
   await signIn(page, OPERATOR, NEW_PASSWORD)
-  await link('Domains').click()
-  await heading('Domains').waitFor()
+  await link('Sites').click()
+  await heading('Sites').waitFor()
 })
 
 it('a domain is deleted after its name is typed, and is no longer served', async () => {
@@ -385,9 +425,9 @@ it('an unknown address says so, with a session and without', async () => {
 
 it('one signs out and in by keyboard alone', async () => {
   await page.goto(`${dashboard.node.api}/domains`)
-  await heading('Domains').waitFor()
+  await heading('Sites').waitFor()
   // Until the list is loaded, nothing in the content takes the focus.
-  await button('Add a domain').waitFor()
+  await region('Getting started').waitFor()
   await page.keyboard.press('Tab')
   await page.locator(':focus').and(link('Skip to content')).waitFor()
   await page.keyboard.press('Enter')
@@ -401,7 +441,7 @@ it('one signs out and in by keyboard alone', async () => {
   await page.keyboard.press('Tab')
   await page.keyboard.type(NEW_PASSWORD)
   await page.keyboard.press('Enter')
-  await link('Domains').waitFor()
+  await link('Sites').waitFor()
 })
 
 it('no window has logged anything but expected refusals', () => {

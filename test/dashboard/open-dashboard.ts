@@ -81,6 +81,8 @@ async function openBrowser() {
   }
 }
 
+const WIDTHS = [390, 768, 1_024, 1_440]
+
 /** Elements by the names that people read, of this page unless another one is named. */
 export function elements(page: Page) {
   return {
@@ -95,6 +97,15 @@ export function elements(page: Page) {
     row: (text: string | RegExp, on = page) => on.getByRole('row', { name: text }),
     /** axe finds nothing, on a phone and a wide screen, light and dark. */
     isClean: async (on = page) => assert.deepEqual(await axeEverywhere(on), []),
+    /** Nothing is wider than the window at each width, and axe finds nothing. */
+    isCleanEverywhere: async (on = page) => {
+      for (const width of WIDTHS) {
+        await on.setViewportSize({ width, height: 900 })
+        const wide = await on.evaluate<number>('document.documentElement.scrollWidth')
+        assert(wide <= width, `${wide} pixels wide at ${width}`)
+      }
+      assert.deepEqual(await axeEverywhere(on), [])
+    },
     isCleanHere: async () => assert.deepEqual(await axeFindings(page), []),
   }
 }

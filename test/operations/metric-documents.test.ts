@@ -26,7 +26,7 @@ const expressions = [
 
 const node = {
   version: '1',
-  pool: { totalCount: 1, idleCount: 1, waitingCount: 0 },
+  pools: [{ totalCount: 1, idleCount: 1, waitingCount: 0 }],
   listener: { connected: true },
   availability: { awayMs: 0 },
   snapshot: { domains: 1, bytes: 1, ageMs: 1 },
@@ -36,7 +36,9 @@ const log = silentLog()
 log.warn = assert.fail
 const metrics = new Metrics(node, 1, async () => FLEET_FIGURES, clock, log)
 metrics.edge.answered({ verdict: 'hit', crawler: 'search', seconds: 0 })
-metrics.edge.holds(() => ({ pages: 1, bytes: 1 }))
+metrics.edge.holds(() => ({ pages: 1, bytes: 1, diskBytes: 1 }))
+metrics.bodies.request('put', 0.01, true)
+metrics.bodies.read('store')
 metrics.render.watches({ healthy: true, browsers: { alive: 1, started: 1 } })
 const rendering = { outcome: { kind: 'rendered' }, record: { requests: { made: 1 } } }
 const render = metrics.render.measured(async () => rendering, clock)
@@ -86,7 +88,8 @@ it('they show all that Prepaint tells of itself', () => {
 })
 
 it('no metric has a label that grows with customers', () => {
-  const known = 'verdict why crawler le outcome priority used part state version kind instance job'.split(' ')
+  const known =
+    'verdict why crawler le op from outcome priority used part state version kind instance job'.split(' ')
   for (const [name, has] of labels) {
     if (!name.startsWith('prepaint_')) continue
     for (const label of has) assert(known.includes(label), `${name}: ${label}`)

@@ -3,6 +3,7 @@ import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
@@ -15,12 +16,14 @@ import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
 
 export const TEST_OPTIONS: ApiOptions = {
   plans: DEFAULT_PLANS,
+  notifySpeed: 1,
   clients: { ...NO_CLIENT_LIMITS, failures: Number.POSITIVE_INFINITY },
   version: '0.0.0-test',
   publicUrl: null,
   contact: null,
   edgeTarget: null,
   egressAddresses: [],
+  confirmSeconds: 900,
   metricsToken: null,
 }
 
@@ -30,6 +33,7 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
   const get = { origins: createClient(createAddressGuard([])), userAgent: 'Prepaint' }
   return {
     pool,
+    bodies: BodyStore.none(pool, silentLog()),
     accessDb: pool,
     clock,
     log,

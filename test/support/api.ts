@@ -15,6 +15,7 @@ import { createListener } from '@prepaint/postgres/listener.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
+import { findContact } from '@prepaint/service/accounts/persons.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
@@ -117,7 +118,7 @@ export async function startTestApi({
       checkDns: async (account, name) =>
         (await publishAnswer(pool, account, name)) === null
           ? null
-          : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
+          : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [], records: ['93.184.216.34'] },
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
     integrations: testIntegrations,
@@ -198,9 +199,11 @@ export async function startTestApi({
       return { id, email, key }
     },
 
+    /** The cookie of a session of the account's owner. */
     async session({ id }: { id: AccountId }): Promise<string> {
       const client = { address: '127.0.0.1', userAgent: 'test' }
-      const started = await startSession(pool, id, client, clock.nowMs())
+      const owner = await findContact(pool, id)
+      const started = await startSession(pool, owner.id, client, clock.nowMs())
       assert(started !== null)
       return `${cookieName(options.publicUrl)}=${started.token}`
     },

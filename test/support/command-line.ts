@@ -15,7 +15,7 @@ export type Program = {
   searchPath?: string
 }
 
-const CHECKOUT: Program = { command: [process.execPath, '--max-semi-space-size=4', MAIN], cwd: ROOT }
+const CHECKOUT: Program = { command: [process.execPath, '--max-semi-space-size=16', MAIN], cwd: ROOT }
 
 /** Without settings of the tests' user. */
 export function spawnPrepaint(

@@ -17,6 +17,7 @@ export async function startDatabaseProxy(connection: pg.ClientConfig) {
   const socketFile = path.join(String(connection.host), `.s.PGSQL.${connection.port}`)
   const pairs = new Set<[net.Socket, net.Socket]>()
   let state: State = 'through'
+  let bytesRead = 0
 
   const server = net.createServer((near) => {
     const far = net.connect(socketFile)
@@ -43,6 +44,9 @@ export async function startDatabaseProxy(connection: pg.ClientConfig) {
     }
     near.on('data', pass(far))
     far.on('data', pass(near))
+    far.on('data', (chunk) => {
+      bytesRead += chunk.length
+    })
     for (const socket of pair) {
       socket.on('error', () => {})
       socket.on('close', () => {
@@ -65,6 +69,9 @@ export async function startDatabaseProxy(connection: pg.ClientConfig) {
       state = next
       if (state === 'refuse') breakAll()
     },
+    breakAll,
+    /** What came from PostgreSQL so far. */
+    bytesRead: () => bytesRead,
     close() {
       server.close()
       breakAll()

@@ -16,6 +16,7 @@ import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import { type Ended, JobWaiter, type WaitedFor } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
@@ -27,6 +28,7 @@ import ipaddr from 'ipaddr.js'
 import { NodeBackend, type RequestRecorder, type WithoutDatabase } from '../../bin/node/edge-backend.ts'
 import { type ClaimedJob, Claims } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
+import { Notices } from '../../packages/pages/src/queue/jobs/notices.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { listening, serve } from './loopback.ts'
 import { readOutcome, type UnreadOutcome } from './outcome.ts'
@@ -70,6 +72,8 @@ export async function startTestEdge(
     conversionMs?: number
     origin?: http.RequestListener
     queries?: SeeQuery
+    /** What hits need is read through other connections than `queries` sees. */
+    isReadApart?: boolean
     render?: (job: ClaimedJob) => Promise<UnreadOutcome>
     /** Receives job ends instead of the crawlers that wait at this node. */
     ended?: Ended
@@ -78,6 +82,7 @@ export async function startTestEdge(
 ) {
   const database = await testDatabase()
   const { pool, connection, column } = database
+  const bodies = BodyStore.none(pool, silentLog())
   let nowMs = Date.now()
   const clock = { nowMs: () => nowMs }
   const log = silentLog()
@@ -113,8 +118,8 @@ export async function startTestEdge(
   /** Retries once: a claim skips a job whose row is locked. */
   async function claimOne(): Promise<ClaimedJob | null> {
     for (;;) {
-      const [job] = await claims.claim({ slots: 1, backgroundSlots: 1, occupied: [] }, nowMs)
-      if (job !== undefined) return job
+      const { claimed } = await claims.claim({ slots: 1, backgroundSlots: 1, occupied: [] }, nowMs)
+      if (claimed[0] !== undefined) return claimed[0]
       const { rowCount } = await pool.query(`select from job where state = 'queued'`)
       if (rowCount === 0) return null
     }
@@ -123,7 +128,8 @@ export async function startTestEdge(
   const enqueueLive = createEnqueueLive(pool, pool, DEFAULT_PLANS, clock, 10_000)
 
   async function work(ended: Ended): Promise<void> {
-    const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, ended)
+    const notices = new Notices(pool, silentLog())
+    const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, notices, bodies, ended)
     const job = await claimOne()
     if (job === null) return
     const url = `${job.customDomain}${job.page.path}`
@@ -131,7 +137,9 @@ export async function startTestEdge(
     const html = `<h1>${url}</h1><p>render ${rendered.length}</p>`
     const page: UnreadOutcome = { kind: 'rendered', status: 200, headers: [], html }
     const outcome = scripted.shift() ?? (await options.render?.(job)) ?? page
-    if (outcome !== 'hang') await completer.complete(job, readOutcome(outcome, `https://${url}`))
+    if (outcome === 'hang') return
+    await completer.complete(job, readOutcome(outcome, `https://${url}`))
+    await notices.close()
   }
 
   async function node() {
@@ -168,17 +176,20 @@ export async function startTestEdge(
       noteVisit: () => {},
       receiveCheck: async () => null,
       noteRedirect: () => {},
+      noteRefused: () => {},
       answered: () => {},
       ...options.parts,
     }
     const backend = new NodeBackend(
+      options.isReadApart === true ? pool : db,
       db,
       seenPool,
+      bodies,
       changes,
       openHeaders,
       options.parts?.enqueueLive ?? enqueueAndWork,
       options.parts?.waiter ?? waiter,
-      new PageForms(db, seenPool, new Converter(options.conversionMs), log),
+      new PageForms(db, seenPool, new Converter(options.conversionMs), bodies, log),
       robots,
       recorder,
       options.parts?.outage ?? { isAway: false, keptDomain: () => null, untilAway: (use) => use() },
@@ -285,7 +296,7 @@ export async function startTestEdge(
     /** Nothing stored, queued, counted or set. */
     async reset() {
       for (const domain of [red, blue]) await purge({ kind: 'all' }, domain)
-      await pool.query('delete from job')
+      await pool.query('delete from job; delete from job_ended')
       await pool.query('delete from render_count')
       await set(`is_active = true, settings = '{}'`)
       rendered.length = 0

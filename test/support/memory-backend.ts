@@ -51,6 +51,7 @@ export class MemoryBackend implements EdgeBackend {
   readonly refreshed: PagePath[] = []
   readonly asked: PagePath[] = []
   readonly visits: CrawlerVisit[] = []
+  readonly refused: string[] = []
   readonly answers: Answered[] = []
   readonly #listeners = new Map<string, (payload: string) => void>()
   readonly changes: Notifications = {
@@ -62,6 +63,10 @@ export class MemoryBackend implements EdgeBackend {
   /** What is kept on the disk. */
   readonly kept = new Map<string, ServedDomain>()
   renderLive: RenderLive
+
+  isAwayError(): boolean {
+    return this.isAway
+  }
 
   constructor(domains: readonly ServedDomain[] = [], renderLive = untilLate) {
     this.renderLive = renderLive
@@ -106,7 +111,7 @@ export class MemoryBackend implements EdgeBackend {
   readonly sitemaps: SitemapStore = new MemorySitemaps()
 
   readonly siteFiles: SiteFiles = {
-    servedRobots: async () => '',
+    servedRobots: async () => ({ text: '', isAway: false }),
     keptRobots: async () => null,
     rememberRobots: async () => {},
     sitemap: async () => null,
@@ -114,6 +119,10 @@ export class MemoryBackend implements EdgeBackend {
 
   noteAsked({ path }: PageId): void {
     this.asked.push(path)
+  }
+
+  noteRefused(budget: string): void {
+    this.refused.push(budget)
   }
 
   noteVisit(visit: CrawlerVisit): void {

@@ -5,6 +5,9 @@ import { type Program, spawnPrepaint } from './command-line.ts'
 export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
 
 const LOG_BYTES = 64 * 1024
+/** The level of pino. */
+const WARN = 40
+const MOST_WARNINGS = 10_000
 /** Mostly for unpacking the browser on a slow machine. */
 const READY_MS = 180_000
 const END_MS = 60_000
@@ -32,8 +35,13 @@ export async function startNodeProcess(
   // Not at `exit`: its last output may arrive later.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
   let said = ''
+  let unfinished = ''
+  const warnings: LogLine[] = []
   child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
     said = (said + chunk).slice(-LOG_BYTES)
+    const lines = (unfinished + chunk).split('\n')
+    unfinished = lines.pop() ?? ''
+    for (const line of lines.flatMap(warningOf)) if (warnings.length < MOST_WARNINGS) warnings.push(line)
   })
   const ready = await readyLine(child).catch((error: unknown) => {
     child.kill('SIGKILL')
@@ -52,6 +60,8 @@ export async function startNodeProcess(
     program,
     readyMs,
     log: () => said,
+    /** All lines of level warn or above so far, of which `log` may have lost the first ones. */
+    warnings: () => warnings,
     /** SIGKILL; resolves when it is gone and `log` is complete. */
     async kill(): Promise<void> {
       child.kill('SIGKILL')
@@ -77,11 +87,23 @@ export async function startNodeProcess(
   }
 }
 
+type LogLine = { level: number; time: string; msg: string }
+
+function warningOf(line: string): LogLine[] {
+  if (!line.startsWith('{')) return []
+  const parsed = JSON.parse(line) as LogLine
+  return parsed.level >= WARN ? [parsed] : []
+}
+
+type ReadyEvent = { event: string; api: string; edge: string; edge_tls: string; database?: string }
+
 async function readyLine(child: ChildProcess) {
   const lines = createInterface({ input: child.stdout!, signal: AbortSignal.timeout(READY_MS) })
   for await (const line of lines) {
-    const event = JSON.parse(line) as { event: string; api: string; edge: string; edge_tls: string }
-    if (event.event === 'ready') return { api: event.api, edge: event.edge, edgeTls: event.edge_tls }
+    const event = JSON.parse(line) as ReadyEvent
+    if (event.event !== 'ready') continue
+    // It names the database only if the node has started without it.
+    return { api: event.api, edge: event.edge, edgeTls: event.edge_tls, database: event.database ?? 'there' }
   }
   throw new Error(`no ready line in ${READY_MS} ms; exit status ${child.exitCode}`)
 }

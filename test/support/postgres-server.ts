@@ -2,7 +2,7 @@ import { lchownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { CONNECTION_DEFAULTS } from '@prepaint/postgres/connection.ts'
-import { migrate } from '@prepaint/postgres/migrate.ts'
+import { migrate, type Schema } from '@prepaint/postgres/migrate.ts'
 import { makePrivate, prepareSocketDir } from '@prepaint/postgres/private-postgres/home.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { databaseUser, ownUid, type SystemUser } from '@prepaint/runtime/system-user.ts'
@@ -11,6 +11,7 @@ import { SCHEMA } from '../../bin/node/schema.ts'
 import { findBinaries } from '../../packages/postgres/src/private-postgres/binaries.ts'
 import { PRIVATE_USER, prepareCluster } from '../../packages/postgres/src/private-postgres/cluster.ts'
 import { PRIVATE_SETTINGS, startPostmaster } from '../../packages/postgres/src/private-postgres/postmaster.ts'
+import { processesOf } from './processes.ts'
 
 const SETTINGS = {
   ...PRIVATE_SETTINGS,
@@ -27,8 +28,17 @@ const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
 export async function startTestCluster(): Promise<pg.ClientConfig> {
   const { start } = await makeCluster()
   const { connection } = await start(true)
-  await migrate(connection, SCHEMA, silentLog())
+  await migrate(connection, testSchema(), silentLog())
   return connection
+}
+
+/**
+ * Databases of tests are copies of one. They are made faster if its tables are whole, as in an upgraded database. Nodes that
+ * tests start as programs have new databases, whose tables are divided. PREPAINT_TEST_TABLES=divided divides them in all tests.
+ */
+function testSchema(): Schema {
+  const isDivided = process.env['PREPAINT_TEST_TABLES'] === 'divided'
+  return isDivided ? SCHEMA : { ...SCHEMA, divided: [] }
 }
 
 /** A new data directory, and what starts a server in it. */
@@ -58,6 +68,18 @@ export async function startTestServer() {
     connection,
     url: `postgres:///template1?${new URLSearchParams({ host: String(connection.host), user: PRIVATE_USER })}`,
     stop: () => server.stop(),
+    /** SIGKILL to all its processes, as in a power loss. */
+    async kill(): Promise<void> {
+      for (const pid of serverPids(run)) send(pid, 'SIGKILL')
+      await server.stop()
+    },
+    /** All its processes stand still: the kernel takes connections, and nothing is answered. */
+    pause(): void {
+      for (const pid of serverPids(run)) send(pid, 'SIGSTOP')
+    },
+    resume(): void {
+      for (const pid of serverPids(run)) send(pid, 'SIGCONT')
+    },
     async start() {
       server = (await start(false)).server
     },
@@ -65,6 +87,21 @@ export async function startTestServer() {
       await server.stop()
       rmSync(run, { recursive: true, force: true })
     },
+  }
+}
+
+/** The processes of the server, without the shell that watches them. */
+function serverPids(run: string): number[] {
+  return processesOf(run)
+    .filter(({ command }) => /^(?:postgres:|\S*postgres )/.test(command))
+    .map(({ pid }) => pid)
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended.
   }
 }
 

@@ -8,7 +8,8 @@ import { DEFAULT_PLANS, type PlanCatalogue } from '@prepaint/contract/settings/p
 import type { Ended } from '@prepaint/pages/queue/jobs/await.ts'
 import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import type { SiteWatch } from '@prepaint/pages/queue/judging/prober.ts'
-import { lastRenders } from '@prepaint/pages/queue/judging/render-records.ts'
+import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
+import { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { readStored } from '@prepaint/pages/store/stored-page.ts'
 import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
@@ -18,6 +19,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { AfterRender } from '../../packages/pages/src/queue/jobs/after-render.ts'
 import { type ClaimedJob, Claims } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
+import { Notices } from '../../packages/pages/src/queue/jobs/notices.ts'
 import { type RunJobParts, runJob } from '../../packages/pages/src/queue/jobs/run-job.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { readOutcome, type UnreadFound } from './outcome.ts'
@@ -56,9 +58,10 @@ type JobRow = {
 export async function testQueue() {
   const database = await testDatabase()
   const { pool, column } = database
+  const none = BodyStore.none(pool, silentLog())
   let count = 0
-  /** Claims as one node with many slots. */
-  const claim = ({
+  /** Claims as one node with many slots, until no other claim has kept it from a job. */
+  const claim = async ({
     node = randomUUID() as string,
     slots = 100,
     backgroundSlots = null as number | null,
@@ -69,13 +72,35 @@ export async function testQueue() {
   } = {}) => {
     const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
     const rules = { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 }
-    const want = { slots, backgroundSlots: backgroundSlots ?? slots, occupied, plain }
-    return new Claims(pool, DEFAULT_PLANS, node, rules).claim(want, systemClock.nowMs())
+    const claims = new Claims(pool, DEFAULT_PLANS, node, rules)
+    const jobs: ClaimedJob[] = []
+    for (;;) {
+      const leads = jobs.filter(({ id, lead }) => id === lead)
+      const background = leads.filter(({ priority }) => priority !== 'live')
+      const free = {
+        slots: slots - leads.length,
+        backgroundSlots: (backgroundSlots ?? slots) - background.length,
+        occupied: [...occupied, ...leads.map(({ account }) => account)],
+        plain,
+      }
+      const { claimed, isMore } = await claims.claim(free, systemClock.nowMs())
+      jobs.push(...claimed)
+      if (!isMore) return jobs
+    }
   }
   /** Ends jobs as a worker does, with other plans or another clock. */
-  const completer = (options: { plans?: PlanCatalogue; clock?: Clock; ended?: Ended } = {}) => {
-    const { plans = DEFAULT_PLANS, clock = systemClock, ended } = options
-    const jobs = new JobCompleter(pool, plans, clock, ended)
+  const completer = (
+    options: {
+      plans?: PlanCatalogue
+      clock?: Clock
+      ended?: Ended
+      notices?: Notices
+      bodies?: BodyStore
+    } = {},
+  ) => {
+    const { plans = DEFAULT_PLANS, clock = systemClock, ended, bodies = none } = options
+    const { notices = new Notices(pool, silentLog()) } = options
+    const jobs = new JobCompleter(pool, plans, clock, notices, bodies, ended)
     return (job: ClaimedJob, found: UnreadFound) => jobs.complete(job, readOutcome(found))
   }
   return {
@@ -89,6 +114,7 @@ export async function testQueue() {
     accountOf: async (domain: DomainId) =>
       (await column<AccountId>('select account_id from domain where id = $1', domain))[0]!,
     claim,
+    bodies: none,
     complete: completer(),
     completer,
     /** Queues a page and claims what is first. */
@@ -125,8 +151,16 @@ export async function testQueue() {
          select $1, path, 200, '[]', '\\x00', 1, 'e', now() - make_interval(secs => $3::float8 * 3600) from unnest($2::text[]) as path`,
         [domain, paths, hours],
       ),
-    records: (domain: DomainId) => lastRenders(pool, domain),
-    page: (domain: DomainId, path = '/') => readStored(pool, pageId(domain, path as PagePath)),
+    /** All of them, newest first, also those of paths that are no pages. */
+    records: async (domain: DomainId) => {
+      const { rows } = await pool.query<RenderView>(
+        `select job_id as "jobId", path, variant, outcome, detail, ended_at, record, request_id as "requestId"
+           from render_record where domain_id = $1 order by id desc`,
+        [domain],
+      )
+      return rows
+    },
+    page: (domain: DomainId, path = '/') => readStored(pool, pageId(domain, path as PagePath), none),
     purge: (domain: DomainId, what: PurgeWhat) =>
       transaction(pool, (client) => deletePages(client, domain, what, 'purge')),
     /** Paths of stored pages. */
@@ -134,7 +168,8 @@ export async function testQueue() {
       column<string>('select path from page where domain_id = $1 order by path', domain),
     async jobs(domain: DomainId) {
       const { rows } = await pool.query<JobRow>(
-        'select path, state, outcome, priority, superseded, faults from job where domain_id = $1 order by created_at, path',
+        `select e.path, e.state, e.outcome, e.priority, coalesce(j.superseded, false) as superseded, coalesce(j.faults, 0) as faults
+           from every_job e left join job j using (id) where e.domain_id = $1 order by e.created_at, e.path`,
         [domain],
       )
       return rows
@@ -150,17 +185,19 @@ export async function runNext(
 ): Promise<ClaimedJob | null> {
   const [job] = await claim({ slots: 1 })
   if (job === undefined) return null
-  const completer = new JobCompleter(pool, DEFAULT_PLANS, clock)
+  const bodies = BodyStore.none(pool, silentLog())
+  const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, new Notices(pool, silentLog()), bodies)
   const all = {
     render,
     completer,
+    bodies,
     pool,
     plans: DEFAULT_PLANS,
     clock,
     log: silentLog(),
     leaseMs: 1_000,
   }
-  await new AfterRender(pool, clock, silentLog(), prober).follow(
+  await new AfterRender(pool, bodies, clock, silentLog(), prober).follow(
     job,
     await runJob(all, job, new AbortController()),
   )
@@ -171,7 +208,7 @@ export async function runNext(
 export async function openQueue(): Promise<TestQueue & { listener(): Promise<Listener> }> {
   const queue = await testQueue()
   const listeners: Listener[] = []
-  beforeEach(() => queue.pool.query('delete from job'))
+  beforeEach(() => queue.pool.query('delete from job; delete from job_ended'))
   after(async () => {
     for (const listener of listeners) await listener.close()
     await queue.close()

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { text } from 'node:stream/consumers'
+import { readSimpleHead } from '../../packages/edge/src/server/simple-head.ts'
 import { until } from './condition.ts'
 import { openSocket } from './loopback.ts'
 
@@ -74,9 +75,12 @@ export async function rawHalf(server: net.Server, bytes: string): Promise<string
   server.on('connection', watch.connection).on('request', watch.request)
   if (server.listenerCount('upgrade') > 0) server.on('upgrade', watch.upgrade)
   socket.write(bytes, 'latin1')
+  // The edge's fast lane emits no `request`.
+  const isSimple = readSimpleHead(Buffer.from(bytes, 'latin1')) !== null
   const looking = setInterval(() => {
     const isRead = near?.bytesRead === Buffer.byteLength(bytes, 'latin1')
-    if (isRead && ![...unanswered].some(({ complete }) => complete)) socket.end()
+    const isUnanswered = [...unanswered].some(({ complete }) => complete) || (isSimple && answer === '')
+    if (isRead && !isUnanswered) socket.end()
   }, LOOK_EVERY_MS)
   await ended
   clearInterval(looking)

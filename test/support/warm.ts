@@ -13,7 +13,7 @@ export async function openWarm() {
   const { pool } = queue
   afterEach(() =>
     pool.query(
-      'truncate task, warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
+      'truncate task, warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, job_ended, unstored_page',
     ),
   )
 

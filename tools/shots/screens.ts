@@ -46,13 +46,15 @@ const CHOOSE_DAY = `(() => {
 
 export const SCREENS: Screen[] = [
   { name: 'domains', path: '/domains' },
-  { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
+  { name: 'domain-add', path: '/domains/add' },
   {
     name: 'domain-add-looked-at',
-    path: '/domains',
-    before: `${click('Add a domain')}, ${type('Domain', DOMAIN)}, ${type('Origin', 'http://127.0.0.1:9')}`,
+    path: '/domains/add',
+    before: `${type('Address of your site', DOMAIN)}, ${type('Origin', 'http://127.0.0.1:9')}`,
     until: `document.body.textContent.includes('already registered') && document.body.textContent.includes('does not accept connections')`,
   },
+  { name: 'domain-way', path: `/domains/add?domain=${DOMAIN}&step=way` },
+  { name: 'domain-connect', path: `/domains/add?domain=${DOMAIN}&step=connect` },
   { name: 'domain', path: `/domains/${DOMAIN}` },
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
   {
@@ -116,8 +118,10 @@ export const SCREENS: Screen[] = [
   { name: 'plan', path: '/plan' },
   { name: 'docs', path: '/docs' },
   { name: 'keys', path: '/keys' },
+  { name: 'members', path: '/members' },
   { name: 'keys-day', path: '/keys', before: CHOOSE_DAY },
   { name: 'account', path: '/account' },
+  { name: 'security', path: '/account/security' },
   { name: 'accounts', path: '/operator/accounts' },
   { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite an owner'), until: DIALOG },
   {

@@ -2,6 +2,13 @@ import { stepOf } from '@prepaint/contract/traffic/time-range.ts'
 import { openDatabase } from '@prepaint/postgres/database.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { foldMinutes } from '@prepaint/service/insight/traffic/fold.ts'
+import type pg from 'pg'
+import {
+  type PackedLine,
+  packRow,
+  totalsOf,
+} from '../../packages/service/src/insight/traffic/packed-lines.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -44,7 +51,7 @@ export async function seedTraffic(dataDir: string, domain: string): Promise<void
   }
 }
 
-async function seed(pool: Queryable, domain: number, nowMs: number): Promise<void> {
+async function seed(pool: pg.Pool, domain: number, nowMs: number): Promise<void> {
   const random = createRandom()
   const around = (value: number) => Math.round(value * (0.7 + 0.6 * random()))
   const rows: Row[] = []
@@ -81,8 +88,7 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
       times: spread(people, 0.08, random),
     })
   }
-  await insertLines(pool, domain, 'traffic_hour', rows)
-  await insertLines(pool, domain, 'traffic_day', addedByDay(rows))
+  await insertLines(pool, domain, rows)
   await seedPaths(pool, domain)
   await pool.query(
     `insert into traffic_last values ($1, 'Googlebot', 'search', $2)
@@ -112,42 +118,30 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
 
 type Row = { at: Date; category: string; crawler: string; verdict: string; visits: number; times: number[] }
 
-function addedByDay(rows: readonly Row[]): Row[] {
-  const days = new Map<string, Row>()
-  for (const { at: hour, ...row } of rows) {
-    const at = new Date(Math.floor(hour.getTime() / DAY_MS) * DAY_MS)
-    const name = [at.toISOString(), row.category, row.crawler, row.verdict].join()
-    const day = days.get(name)
-    if (day === undefined) days.set(name, { at, ...row, times: [...row.times] })
-    else {
-      day.visits += row.visits
-      for (const [step, count] of row.times.entries()) day.times[step] = (day.times[step] ?? 0) + count
-    }
-  }
-  return [...days.values()]
-}
-
-async function insertLines(
-  pool: Queryable,
-  domain: number,
-  table: 'traffic_hour' | 'traffic_day',
-  rows: readonly Row[],
-): Promise<void> {
+/** Writes the lines as a node that counted them all in the first minute of their hour, and adds them up. */
+async function insertLines(pool: pg.Pool, domain: number, rows: readonly Row[]): Promise<void> {
+  const hours = [...Map.groupBy(rows, ({ at }) => at.getTime())].map(([ms, ofHour]) => {
+    const lines = ofHour.map(
+      ({ category, crawler, verdict, visits, times }): PackedLine => [
+        ...([category, crawler, verdict, `1=${times.join()}`] as const),
+        ...[visits, Math.floor(visits / 20), Math.floor(visits / 90)],
+      ],
+    )
+    return { at: new Date(ms), lines, ...totalsOf(lines) }
+  })
   await pool.query(
-    `insert into ${table}
-     select $1, at, category, crawler, verdict, visits, visits / 20, visits / 90, 0, 0, times::integer[]
-       from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-         as n (at, category, crawler, verdict, visits, times)`,
+    `insert into traffic_minute (minute, node, flush, domain_id, lines, pages, hits)
+     select at, gen_random_uuid(), 1, $1, lines, pages, hits
+       from unnest($2::timestamptz[], $3::jsonb[], $4::integer[], $5::integer[]) as n (at, lines, pages, hits)`,
     [
       domain,
-      rows.map(({ at }) => at),
-      rows.map(({ category }) => category),
-      rows.map(({ crawler }) => crawler),
-      rows.map(({ verdict }) => verdict),
-      rows.map(({ visits }) => visits),
-      rows.map(({ times }) => `{${Array.from(times, (each) => each ?? 0).join()}}`),
+      hours.map(({ at }) => at),
+      hours.map(({ lines }) => JSON.stringify(packRow(lines))),
+      hours.map(({ pages }) => pages),
+      hours.map(({ hits }) => hits),
     ],
   )
+  await foldMinutes(pool)
 }
 
 async function seedPaths(pool: Queryable, domain: number): Promise<void> {

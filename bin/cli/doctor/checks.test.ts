@@ -10,7 +10,7 @@ import { testCommands } from '../../../test/support/commands.ts'
 import { openFolder } from '../../../test/support/folder.ts'
 import { serve } from '../../../test/support/loopback.ts'
 import { type CheckResult, dataDirectory, memory, nodeVersion } from './machine.ts'
-import { acmeDirectory, edgeSnapshot, masterKey, portFree } from './services.ts'
+import { acmeDirectory, edgeSnapshot, email, masterKey, portFree, tablesOfPages } from './services.ts'
 
 const folder = openFolder()
 const { run } = testCommands({
@@ -42,11 +42,14 @@ it('doctor asks for what the roles need, and for nothing else', async () => {
     (await doctor({ PREPAINT_ROLES })).checks.map(({ name }) => name).join(', ')
   const common = 'Node, memory, data directory, disk, PostgreSQL (DATABASE_URL)'
   const ports = 'PREPAINT_API_PORT, PREPAINT_EDGE_PORT, PREPAINT_EDGE_TLS_PORT'
-  assert.equal(await names('api'), `${common}, PREPAINT_API_PORT, master key`)
-  assert.equal(await names('render'), `${common}, Chromium, user namespaces, PREPAINT_API_PORT, master key`)
+  assert.equal(await names('api'), `${common}, PREPAINT_API_PORT, master key, e-mail, bodies`)
+  assert.equal(
+    await names('render'),
+    `${common}, Chromium, user namespaces, PREPAINT_API_PORT, master key, bodies`,
+  )
   assert.equal(
     await names('edge'),
-    `${common}, ${ports}, certificates (ACME), snapshot of domains, master key`,
+    `${common}, ${ports}, certificates (ACME), snapshot of domains, master key, bodies`,
   )
 })
 
@@ -150,4 +153,42 @@ it('the master key: its own file is enough for one node alone', () => {
   assert.equal(masterKey({ secretKeys: null, databaseUrl: null }).state, 'ok')
   assert.equal(masterKey({ secretKeys: null, databaseUrl: 'postgres://x' }).state, 'warning')
   assert.equal(masterKey({ secretKeys, databaseUrl: 'postgres://x' }).state, 'ok')
+})
+
+describe('the tables of pages', () => {
+  const GIB = 1024 ** 3
+  const tables = (pages: number, dir: string | null, bytes = 24 * GIB) =>
+    tablesOfPages({ isDivided: false, rows: 21_000_000, bytes }, pages, dir)
+
+  it('that are whole should be divided from a million pages on, and not below', () => {
+    assert.deepEqual([tables(999_999, null).state, tables(1_000_000, null).state], ['ok', 'warning'])
+    assert.match(
+      tables(999_999, null).found,
+      /^whole, because an older version made them, about 999,999 pages$/,
+    )
+    assert.match(tables(1_000_000, null).advice!, /takes about 70 minutes and 24.0 GiB of disk \(docs/)
+  })
+
+  it('are good if they are divided, however many pages there are', () => {
+    const divided = tablesOfPages({ isDivided: true, rows: 0, bytes: 0 }, 20_000_000, null)
+    assert.deepEqual([divided.state, divided.found], ['ok', 'divided by domain, about 20,000,000 pages'])
+  })
+
+  it('of the private PostgreSQL need space on its disk, which the advice says if there is none', () => {
+    assert.doesNotMatch(tables(1_000_000, folder, 1).advice!, /has only/)
+    assert.match(tables(1_000_000, folder, 2 ** 60).advice!, /has only [\d.]+ GiB free/)
+  })
+})
+
+it('e-mail: without it a warning says what to set where accounts do not trust each other', async () => {
+  const { advice, state } = email({ mail: null })
+  assert.equal(state, 'warning')
+  assert.match(String(advice), /PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_PUBLIC_URL/)
+  const configured = {
+    PREPAINT_SMTP_URL: 'smtp://mail.example.com',
+    PREPAINT_MAIL_FROM: 'us@example.com',
+    PREPAINT_PUBLIC_URL: 'https://prepaint.example',
+  }
+  const { checks } = await doctor(configured)
+  assert.equal(checks.find(({ name }) => name === 'e-mail')?.state, 'ok')
 })

@@ -3,12 +3,18 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { checkBrowser } from '@prepaint/engine/browser'
+import { BodiesRefused, checkStore } from '@prepaint/pages/store/bodies/check.ts'
+import { S3Client } from '@prepaint/pages/store/bodies/s3-client.ts'
+import { shownAddress } from '@prepaint/pages/store/bodies/store-address.ts'
 import { GivenServer, openDatabase } from '@prepaint/postgres/database.ts'
+import { readShape, type TableShape } from '@prepaint/postgres/domain-partitions.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { databaseOf } from '@prepaint/service/snapshot/edge-snapshot.ts'
 import { readSummary, type SnapshotSummary, snapshotPath } from '@prepaint/service/snapshot/snapshot-file.ts'
+import { missingSpace, restoreCost } from '../../command-line/restore-cost.ts'
 import { explained, type ListenWhere } from '../../node/listen.ts'
+import { SCHEMA } from '../../node/schema.ts'
 import type { Config } from '../../settings/config.ts'
 import { type CheckResult, ok, problem, warning } from './machine.ts'
 
@@ -88,24 +94,58 @@ export function masterKey({
   )
 }
 
+/** Without e-mail an inviter holds the link of an invitation, and finds out by using it whether the address has a login. */
+export function email({ mail }: Pick<Config, 'mail'>): CheckResult {
+  const name = 'e-mail'
+  if (mail !== null) return ok(name, 'configured')
+  return warning(
+    name,
+    'not configured: who invites a person gets the link',
+    'Where accounts do not trust each other, set PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_PUBLIC_URL',
+  )
+}
+
 const GIVEN_SERVER_TIMEOUT_MS = 3_000
 
-export async function databaseWorks({ databaseUrl, dataDir }: Config): Promise<CheckResult> {
+/** Looks at the tables, too, if there are any. */
+export async function databaseWorks({ databaseUrl, dataDir }: Config): Promise<CheckResult[]> {
   const name = databaseUrl === null ? 'PostgreSQL (private)' : 'PostgreSQL (DATABASE_URL)'
   const exists = databaseUrl !== null || existsSync(path.join(dataDir, 'postgres'))
   try {
-    const version = await withTrialDirectory(dataDir, exists, (dir) => versionOf(databaseUrl, dir))
-    return ok(name, exists ? version : `${version}, tried in a temporary directory`)
+    const { version, tables, pages } = await withTrialDirectory(dataDir, exists, (dir) =>
+      lookAtDatabase(databaseUrl, dir),
+    )
+    const works = ok(name, exists ? version : `${version}, tried in a temporary directory`)
+    if (tables === null || pages === null) return [works]
+    return [works, tablesOfPages(tables, pages.rows, databaseUrl === null ? dataDir : null)]
   } catch (error) {
     const advice =
       databaseUrl === null
         ? 'Install Prepaint again without --omit=optional, or set DATABASE_URL to a PostgreSQL 15 or newer'
         : 'Check DATABASE_URL, and that the server runs and accepts this user'
-    return problem(name, (error as Error).message, advice)
+    return [problem(name, (error as Error).message, advice)]
   }
 }
 
-async function versionOf(databaseUrl: string | null, dataDir: string): Promise<string> {
+/** Then autovacuum of one table takes long. */
+const DIVIDED_FROM_PAGES = 1_000_000
+
+/** `dir`: that of the private PostgreSQL; null for another server, whose disk cannot be seen. */
+export function tablesOfPages(shape: TableShape, pages: number, dir: string | null): CheckResult {
+  const name = 'tables of pages'
+  const about = `about ${Math.round(pages).toLocaleString('en')} pages`
+  if (shape.isDivided) return ok(name, `divided by domain, ${about}`)
+  const found = `whole, because an older version made them, ${about}`
+  if (pages < DIVIDED_FROM_PAGES) return ok(name, found)
+  const missing = dir === null ? null : missingSpace(shape, dir)
+  const space = missing === null ? '' : `; ${missing}`
+  const advice = `Backup and restore into an empty database divide them: that takes ${restoreCost(shape)}${space} (docs/operations.md)`
+  return warning(name, found, advice)
+}
+
+type FoundDatabase = { version: string; tables: TableShape | null; pages: TableShape | null }
+
+async function lookAtDatabase(databaseUrl: string | null, dataDir: string): Promise<FoundDatabase> {
   const database = await openDatabase({
     databaseUrl,
     dataDir,
@@ -118,9 +158,32 @@ async function versionOf(databaseUrl: string | null, dataDir: string): Promise<s
     const { rows } = await database.pool.query<{ version: string }>(
       `select current_setting('server_version') as version`,
     )
-    return rows[0]?.version ?? 'unknown version'
+    return {
+      version: rows[0]?.version ?? 'unknown version',
+      tables: await readShape(database.pool, SCHEMA.divided),
+      pages: await readShape(database.pool, ['page']),
+    }
   } finally {
     await database.close()
+  }
+}
+
+/** Puts an object, reads it and deletes it, as each start of a node does. */
+export async function bodyStore({ bodies }: Pick<Config, 'bodies'>): Promise<CheckResult> {
+  const name = 'bodies'
+  if (bodies === null) return ok(name, 'in PostgreSQL: PREPAINT_BODIES is not set')
+  const client = new S3Client(bodies)
+  try {
+    await checkStore(client, bodies)
+    return ok(name, `${shownAddress(bodies)} takes, gives and deletes objects`)
+  } catch (error) {
+    if (error instanceof BodiesRefused) {
+      return problem(name, error.message, 'See "Bodies in an object store" in docs/operations.md')
+    }
+    const found = `${shownAddress(bodies)} does not answer: ${(error as Error).message}`
+    return warning(name, found, 'Nodes start, and put bodies into PostgreSQL until it answers')
+  } finally {
+    client.close()
   }
 }
 

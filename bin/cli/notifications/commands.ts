@@ -1,7 +1,6 @@
 import { EVENT_TYPES, endpointSchema } from '@prepaint/contract/api/notifications.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { createAddressGuard } from '@prepaint/outbound'
-import { findAccount } from '@prepaint/service/accounts/accounts.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { testEndpoint } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
@@ -15,8 +14,9 @@ import { listIncidents } from '@prepaint/service/notifications/incidents/inciden
 import { type Commands, defineCommand } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
+  ACCOUNT_OPTIONS,
+  accountNamed,
   domainNamed,
-  EMAIL_OPTION,
   parseChoiceOption,
   parseDomainOption,
   parseIdOption,
@@ -30,7 +30,7 @@ const TYPES = EVENT_TYPES.join(', ')
 
 const endpointAdd = defineCommand({
   options: {
-    email: EMAIL_OPTION,
+    ...ACCOUNT_OPTIONS,
     url: {
       value: 'U',
       text: 'where events are sent: https, port 443 or from 1024 up; http to allowed private addresses',
@@ -42,13 +42,13 @@ const endpointAdd = defineCommand({
       text: `types of events: ${TYPES}; default: all but report.weekly`,
     },
   },
-  async run({ email, url, format: formatText, events: types }, around) {
+  async run({ url, format: formatText, events: types, ...named }, around) {
     const { config } = around
     const format = formatText === null ? undefined : parseChoiceOption('format', formatText, FORMATS)
     const events = types?.split(',').map((type) => parseChoiceOption('events', type.trim(), EVENT_TYPES))
     await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
     const made = await withDatabase(around, async ({ pool }) => {
-      const account = await findAccount(pool, email)
+      const account = await accountNamed(pool, named)
       requireEndpoints(planNamed(config.plans, account.plan))
       const vault = new Vault(pool, config.dataDir, config.secretKeys)
       return createEndpoint(pool, vault, account.id, { url, format, events })
@@ -59,10 +59,10 @@ const endpointAdd = defineCommand({
 })
 
 const endpointList = defineCommand({
-  options: { email: EMAIL_OPTION },
-  async run({ email }, around) {
+  options: ACCOUNT_OPTIONS,
+  async run(named, around) {
     const endpoints = await withDatabase(around, async ({ pool }) =>
-      listEndpoints(pool, (await findAccount(pool, email)).id),
+      listEndpoints(pool, (await accountNamed(pool, named)).id),
     )
     const rows = endpoints.map(({ id, url, format, is_active: isActive, failing_since: since }) => {
       return [String(id), url, format, isActive ? 'on' : 'off', since ?? '']
@@ -98,8 +98,9 @@ const incidentsList = defineCommand({
   async run(values, around) {
     const name = values.domain === null ? null : parseDomainOption(values.domain)
     const { incidents } = await withDatabase(around, async ({ pool }) => {
-      const domain = name && (await domainNamed(pool, name)).id
-      return listIncidents(pool, null, domain, { state: values.open ? 'open' : undefined, limit: 200 })
+      const domains = name && [(await domainNamed(pool, name)).id]
+      const asked = { state: values.open ? ('open' as const) : undefined, limit: 200 }
+      return listIncidents(pool, { account: null, domains }, asked)
     })
     const rows = incidents.map((each) => [each.domain, each.kind, each.state, each.since, each.summary])
     return {

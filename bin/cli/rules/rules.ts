@@ -53,7 +53,7 @@ const rulesSet = defineCommand({
       const saved = await updateWithNotes(pool, owner, name, change, { plans, nowMs })
       const never = coveredRules(rules).map(
         ({ rule, covered_by: by }) =>
-          `Rule ${rule + 1} never matches: rule ${by + 1} takes all that it could.\n`,
+          `Rule ${rule + 1} never applies: rule ${by + 1} matches the same pages first.\n`,
       )
       const text = `${never.join('')}${name} now has ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}. Stored pages that other rules made: ${saved.outdated_pages}.`
       return { json: saved, text }
@@ -74,7 +74,7 @@ const rulesTry = defineCommand({
   async run(values, around) {
     const rules = await checkedRules(await readFileOption(values.file), around)
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
-      const of = { account: domain.account, domain: domain.id }
+      const of = { account: domain.account, domains: [domain.id] }
       const paths =
         values.path.length === 0
           ? await mostAskedPaths(pool, of, nowMs, TRIED_AT_ONCE)

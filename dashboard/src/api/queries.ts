@@ -16,19 +16,29 @@ import type {
   Domain,
   DomainWithSettings,
   Egress,
+  EnteredAccount,
   Fleet,
   FleetFailures,
   FleetQueue,
   Inspection,
   Integration,
+  IntegrationSummary,
+  Invitation,
+  Member,
+  OwnAccount,
   PageInspection,
   PageList,
   PageOrder,
   PageVariant,
+  PersonInList,
   Plan,
   Render,
   RuleTry,
+  SecondFactor,
   Session,
+  Shared,
+  ShareLink,
+  SiteToken,
   Warm,
   WebhookToken,
 } from './types.ts'
@@ -77,6 +87,9 @@ export function wholeQuery<Data>(queryKey: readonly string[], path: string) {
   return queryOptions({ queryKey, queryFn: ({ signal }) => request<Data>('GET', path, { signal }) })
 }
 
+/** Whether anybody can sign in at all. */
+export const installationQuery = fieldQuery<boolean>(['installation'], '/api/installation', 'has_account')
+
 export const domainsQuery = fieldQuery<Domain[]>(['domains'], '/api/domains', 'domains')
 
 export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
@@ -91,6 +104,34 @@ export const domainQuery = (domain: string) =>
 export const certificateQuery = (domain: string) => ofDomainQuery<Certificate>(domain, 'certificate')
 
 export const integrationQuery = (domain: string) => ofDomainQuery<Integration>(domain, 'integration')
+
+/** Polled, because a check is no visit. */
+export const integrationsQuery = queryOptions({
+  ...fieldQuery<IntegrationSummary[]>(['integrations'], '/api/integrations', 'integrations'),
+  refetchInterval: 30_000,
+})
+
+export const siteTokenQuery = (domain: string) =>
+  fieldQuery<SiteToken | null>(
+    ['domains', domain, 'site-token'],
+    `${domainUrl(domain)}/site-token`,
+    'site_token',
+  )
+
+export const ownAccountQuery = fieldQuery<OwnAccount>(['own-account'], '/api/account', 'account')
+
+export const shareLinksQuery = fieldQuery<ShareLink[]>(['share-links'], '/api/share-links', 'share_links')
+
+export const sharedQuery = fieldQuery<Shared>(['shared'], '/api/shared', 'share')
+
+/** The pages that crawlers asked for last. */
+export const sharedPagesQuery = (domain: string) =>
+  wholeQuery<PageList>(
+    ['domains', domain, 'pages', 'shared'],
+    `${domainUrl(domain)}/pages?order=last_crawler&direction=desc&limit=100`,
+  )
+
+export const secondFactorQuery = wholeQuery<SecondFactor>(['second-factor'], '/api/second-factor')
 
 export const egressQuery = wholeQuery<Egress>(['egress'], '/api/egress')
 
@@ -188,13 +229,40 @@ export const pagesQuery = (domain: string, filter: PageFilter) =>
 const rendersAnswer = (domain: string) =>
   ofDomainQuery<{ renders: Render[]; complete: CompletePages }>(domain, 'renders')
 
-/** Paths that Prepaint makes up, to learn how a site answers for missing pages and to try rules. They are no pages. */
-const PROBED = /^\/prepaint-(?:probe|try)-/
-
 export const rendersQuery = (domain: string) => ({
   ...rendersAnswer(domain),
-  select: ({ renders }: { renders: Render[] }) => renders.filter(({ path }) => !PROBED.test(path)),
+  select: ({ renders }: { renders: Render[] }) => renders,
 })
+
+/** What the list of renders is limited to; empty: all. It stands in the address. */
+export type RenderListFilter = { outcome: string; path: string; priority: string; hours: string }
+
+const RENDERS_AT_ONCE = 50
+
+/** Reads 50 renders at a time. A long list is read again only on request. */
+export const renderListQuery = (domain: string, filter: RenderListFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['domains', domain, 'renders', 'list', filter],
+    queryFn: ({ signal, pageParam }) =>
+      request<{ renders: Render[]; next: number | null }>('GET', rendersUrl(domain, filter, pageParam), {
+        signal,
+      }),
+    initialPageParam: null as number | null,
+    getNextPageParam: (last) => last.next,
+    refetchOnWindowFocus: (query) => !isLong(query),
+    refetchInterval: (query) => (isLong(query) ? false : pollWhileLost()),
+  })
+
+function rendersUrl(domain: string, filter: RenderListFilter, after: number | null): string {
+  const query = new URLSearchParams({ limit: `${RENDERS_AT_ONCE}` })
+  const { outcome, path, priority, hours } = filter
+  if (outcome !== '') query.set('outcome', outcome)
+  if (path !== '') query.set('path', path)
+  if (priority !== '') query.set('priority', priority)
+  if (hours !== '') query.set('since', new Date(Date.now() - Number(hours) * 3_600_000).toISOString())
+  if (after !== null) query.set('after', `${after}`)
+  return `${domainUrl(domain)}/renders?${query}`
+}
 
 export const completePagesQuery = (domain: string) => ({
   ...rendersAnswer(domain),
@@ -232,6 +300,16 @@ export const accountsQuery = queryOptions({
   ...wholeQuery<{ accounts: AccountInList[]; plans: string[] }>(['accounts'], '/api/operator/accounts'),
   refetchInterval: 15_000,
 })
+
+/** For operators: everyone who can sign in. */
+export const personsQuery = fieldQuery<PersonInList[]>(['persons'], '/api/operator/persons', 'persons')
+
+export const membersQuery = fieldQuery<Member[]>(['members'], '/api/members', 'members')
+
+export const invitationsQuery = fieldQuery<Invitation[]>(['invitations'], '/api/invitations', 'invitations')
+
+/** The accounts that the person is in. */
+export const ownAccountsQuery = fieldQuery<EnteredAccount[]>(['own-accounts'], '/api/accounts', 'accounts')
 
 /** Checked often until the domain points here. */
 export const dnsQuery = (domain: string) =>

@@ -1,5 +1,8 @@
 import { ApiError, type ErrorAnswer } from './api-error.ts'
 import { databaseState, isDatabaseAway } from './database-state.ts'
+import { type ConfirmWay, identity } from './identity.ts'
+import { shareToken } from './share-token.ts'
+import { accountOfTab } from './tab-account.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -44,6 +47,8 @@ export async function requestWithTag<Answer>(
     await renewals.settled()
     if (renewals.count !== before) return requestWithTag(method, path, { signal })
   }
+  const ways = confirmWays(response.status, answer)
+  if (ways !== null && (await identity.ask(ways))) return requestWithTag(method, path, options)
   const error = new ApiError(
     response.status,
     errorText(response.status, answer),
@@ -53,8 +58,16 @@ export async function requestWithTag<Answer>(
   throw error
 }
 
+/** Returns how the person can prove again who it is, if the server asks for that. */
+function confirmWays(status: number, answer: unknown): readonly ConfirmWay[] | null {
+  const asks = status === 403 && typeof answer === 'object' && answer !== null && 'confirm' in answer
+  // The dialog's own request is refused if the person set up a second factor meanwhile.
+  if (!asks || identity.asked !== null) return null
+  return answer.confirm as readonly ConfirmWay[]
+}
+
 function initOf(method: Method, { body, csv, ifMatch, signal }: Options): RequestInit {
-  const headers: Record<string, string> = {}
+  const headers = callerHeaders()
   if (ifMatch !== undefined) headers['if-match'] = ifMatch
   if (csv !== undefined) {
     headers['content-type'] = 'text/csv'
@@ -63,6 +76,14 @@ function initOf(method: Method, { body, csv, ifMatch, signal }: Options): Reques
   if (body === undefined) return { method, headers, signal }
   headers['content-type'] = 'application/json'
   return { method, headers, signal, body: JSON.stringify(body) }
+}
+
+/** For whom a request is: the holder of a share link, or a member of the account that this tab shows. */
+export function callerHeaders(): Record<string, string> {
+  const token = shareToken.get()
+  if (token !== null) return { 'x-share-token': token }
+  const account = accountOfTab.get()
+  return account === null ? {} : { 'x-prepaint-account': String(account) }
 }
 
 /** Returns null if the text is empty, or not JSON. */

@@ -2,13 +2,14 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { createContext, use, useEffect, useState } from 'react'
 import { ApiError } from './api-error.ts'
 import { request } from './request.ts'
-import type { Me } from './types.ts'
+import { accountOfTab } from './tab-account.ts'
+import type { Me, SignedInView } from './types.ts'
 
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: async ({ signal }): Promise<Me | null> => {
+  queryFn: async ({ signal }): Promise<SignedInView | null> => {
     try {
-      return (await request<{ account: Me }>('GET', '/api/session', { signal })).account
+      return await readSession(signal)
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return null
       throw error
@@ -17,18 +18,49 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** Call after signing in or out: drops all data of the previous account. */
-export function switchAccount(queries: QueryClient, me: Me | null): void {
-  queries.clear()
-  queries.setQueryData(sessionQuery.queryKey, me)
+async function readSession(signal: AbortSignal): Promise<SignedInView> {
+  try {
+    return enter(await request<SignedInView>('GET', '/api/session', { signal }))
+  } catch (error) {
+    const isClosed = error instanceof ApiError && [403, 404].includes(error.status)
+    if (!isClosed || accountOfTab.get() === null) throw error
+    // The account that this tab showed is suspended (403), or the person has left it (404).
+    accountOfTab.set(null)
+    return enter(await request<SignedInView>('GET', '/api/session', { signal }))
+  }
 }
 
-export const SignedIn = createContext<Me | null>(null)
+/** From now on the requests of this tab are about the account, whichever other tabs choose. */
+function enter(session: SignedInView): SignedInView {
+  accountOfTab.set(session.account?.id ?? null)
+  return session
+}
 
+/** Call after signing in or out, or choosing an account: drops all data of the previous account. */
+export function switchAccount(queries: QueryClient, session: SignedInView | null): void {
+  if (session === null) accountOfTab.set(null)
+  else enter(session)
+  const { queryKey } = sessionQuery
+  // A request that is under way would bring the session of before. Its observers stay, and hear of the new one.
+  void queries.cancelQueries({ queryKey }, { revert: false, silent: true })
+  queries.setQueryData(queryKey, session)
+  queries.removeQueries({ predicate: (query) => query.queryKey[0] !== queryKey[0] })
+}
+
+export const SignedIn = createContext<SignedInView | null>(null)
+
+/** Who is signed in, and in which account; an operator may be in none. */
+export function useSession(): SignedInView {
+  const session = use(SignedIn)
+  if (session === null) throw new Error('useSession is used outside of SignedIn')
+  return session
+}
+
+/** The account, and the person as its member. Screens of an account are shown only if there is one. */
 export function useMe(): Me {
-  const me = use(SignedIn)
-  if (me === null) throw new Error('useMe is used outside of SignedIn')
-  return me
+  const { account } = useSession()
+  if (account === null) throw new Error('useMe is used outside of an account')
+  return account
 }
 
 /** Returns the token of a link in an e-mail. It is a secret, so it is removed from the address bar and the history. */

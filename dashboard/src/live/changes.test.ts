@@ -15,20 +15,20 @@ const render = {
 it('each event invalidates only the data it is about', () => {
   const lines =
     'session,domains,domains a,domains a renders,domains a certificate,domains b renders,domains a pages,' +
-    'domains a traffic 24h,domains  traffic 24h,domains a warm,traffic-summaries,operator queue'
+    'domains a traffic 24h,domains  traffic 24h,domains a warm,traffic-summaries,integrations,operator queue'
   const keys = lines.split(',').map((line) => line.split(' ').map((part) => (part === '' ? null : part)))
   const rows: [Event, string][] = [
     [render, 'domains a renders,domains a pages'],
     [
       { event: 'visits', data: { domain } },
-      'domains a pages,domains a traffic 24h,domains  traffic 24h,traffic-summaries',
+      'domains a pages,domains a traffic 24h,domains  traffic 24h,traffic-summaries,integrations',
     ],
     [{ event: 'warm', data: { domain, queued: 1, running: 0, warming: true } }, 'domains a warm'],
     [
       { event: 'domain', data: { domain, is_active: true, certificate_ends_at: null } },
-      'domains,domains a,domains a renders,domains a certificate,domains a pages,domains a traffic 24h,domains a warm',
+      'domains,domains a,domains a renders,domains a certificate,domains a pages,domains a traffic 24h,domains a warm,integrations',
     ],
-    [{ event: 'account', data: {} }, 'session,domains'],
+    [{ event: 'account', data: {} }, 'session,domains,integrations'],
     [{ event: 'fleet', data: { jobs_ended: 1 } }, 'operator queue'],
     [{ event: 'reread', data: {} }, lines],
     [{ event: 'hello', data: {} }, ''],

@@ -27,10 +27,12 @@ export function outdatedBy({ event, data }: LiveEvent): Outdated | null {
 /** Data of a domain that renders and page changes leave as it is. */
 const SETTLED = ['certificate', 'dns', 'tokens', 'robots', 'redirects', 'versions']
 const COUNTS = ['traffic', 'traffic-paths']
+const OF_ACCOUNT = ['incidents', 'integrations', 'session', 'plan', 'tags', 'templates']
 
 export function isOutdated({ kind, domain }: Outdated, [first, name, part]: readonly unknown[]): boolean {
   const isList = first === 'domains' && name === undefined
   const isOfDomain = first === 'domains' && name === domain
+  const isPortfolio = first === 'portfolio'
   switch (kind) {
     case 'all':
       return true
@@ -42,16 +44,18 @@ export function isOutdated({ kind, domain }: Outdated, [first, name, part]: read
       const isCount = first === 'domains' && COUNTS.includes(String(part))
       return (
         first === 'traffic-summaries' ||
+        first === 'integrations' ||
+        isPortfolio ||
         (isCount && (isOfDomain || name === null)) ||
         (isOfDomain && part === 'pages')
       )
     }
     case 'domain':
-      return isList || isOfDomain
+      return isList || isPortfolio || isOfDomain || first === 'integrations'
     case 'incident':
-      return first === 'incidents'
+      return isPortfolio || first === 'incidents'
     case 'account':
-      return isList || ['incidents', 'session', 'plan'].includes(String(first))
+      return isList || isPortfolio || OF_ACCOUNT.includes(String(first))
     case 'fleet':
       return first === 'operator'
   }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 
-import { sessionQuery, useMe } from '../api/session.ts'
+import { sessionQuery, useSession } from '../api/session.ts'
 import { Changes } from './changes.ts'
 import classes from './live-figures.module.css'
 import { type LiveState, LiveStream, setLiveState, useLiveState } from './stream.ts'
@@ -12,10 +12,14 @@ const HIDDEN_MS = 60_000
 /** Keeps the figures on all screens current, by events or, without them, by polling. */
 export function useLiveFigures(): void {
   const queries = useQueryClient()
-  const { role } = useMe()
+  const { account, person } = useSession()
+  const isOperator = person.is_operator
+  const id = account?.id
   useEffect(() => {
     const changes = new Changes(queries)
-    const url = role === 'operator' ? '/api/operator/events' : '/api/events'
+    if (id === undefined && !isOperator) return
+    const path = isOperator ? '/api/operator/events' : '/api/events'
+    const url = id === undefined ? path : `${path}?account=${id}`
     const stream = new LiveStream(() => new EventSource(url), {
       onEvent: (event) => changes.take(event),
       onEnded() {
@@ -41,7 +45,7 @@ export function useLiveFigures(): void {
       stream.close()
       changes.close()
     }
-  }, [queries, role])
+  }, [queries, isOperator, id])
 }
 
 const STATE_WORDS: Record<LiveState, string> = {

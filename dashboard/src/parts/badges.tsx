@@ -1,23 +1,56 @@
 import { Badge } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { dnsQuery } from '../api/queries.ts'
-import type { Dns, ListedPage } from '../api/types.ts'
+import type { Dns, IntegrationSummary, ListedPage } from '../api/types.ts'
+import { isBehindFront } from '../installation.ts'
 
 const GOOD_OUTCOMES: readonly string[] = ['rendered', 'static', 'redirect', 'probed']
+
+/** Outcomes of renders that stored nothing though they should have. */
+export const FAILED_OUTCOMES: readonly string[] = [
+  'origin-unreachable',
+  'timed-out',
+  'origin-error',
+  'site-error',
+  'blank',
+  'error-page',
+  'challenge',
+  'shrunk',
+  'too-large',
+  'crashed',
+  'redirect-loop',
+]
 
 export function OutcomeBadge({ outcome }: { outcome: string }) {
   return <Badge color={GOOD_OUTCOMES.includes(outcome) ? 'paint' : 'yellow'}>{outcome}</Badge>
 }
 
-export function DomainBadges({ isActive, hasCertificate }: { isActive: boolean; hasCertificate: boolean }) {
+/** A front has the certificate of its site. `integration` is undefined until it is loaded. */
+export function DomainBadges(props: {
+  isActive: boolean
+  hasCertificate: boolean
+  integration: IntegrationSummary | undefined
+}) {
+  const { isActive, hasCertificate, integration } = props
   return (
     <>
       <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'Active' : 'Paused'}</Badge>
-      <Badge color={hasCertificate ? 'paint' : 'yellow'}>
-        {hasCertificate ? 'HTTPS' : 'No certificate yet'}
-      </Badge>
+      {integration !== undefined &&
+        (isBehindFront(integration) ? (
+          <ArrivalBadge state={integration.state} />
+        ) : (
+          <Badge color={hasCertificate ? 'paint' : 'yellow'}>
+            {hasCertificate ? 'HTTPS' : 'No certificate yet'}
+          </Badge>
+        ))}
     </>
   )
+}
+
+/** Says whether a crawler, or the request of a check, arrived here in the last 7 days. */
+function ArrivalBadge({ state }: { state: IntegrationSummary['state'] }) {
+  const isSeen = state !== 'not_seen'
+  return <Badge color={isSeen ? 'paint' : 'yellow'}>{isSeen ? 'Crawlers arrive' : 'No crawlers'}</Badge>
 }
 
 export const FRESHNESS: Record<ListedPage['freshness'], string> = {

@@ -3,18 +3,24 @@ import { useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Note } from './page.tsx'
 
-/** A text with a button that copies it. */
-export function CopyField({ label, value }: Copied) {
-  const [state, setState] = useState('')
+/** Returns a function that copies a text, and what to say of it afterwards. */
+export function useCopying(text: string): { said: string; copy(): Promise<void> } {
+  const [said, setSaid] = useState('')
   const copy = async () => {
     // Pages without HTTPS have no clipboard.
     try {
-      await navigator.clipboard.writeText(value)
-      setState('Copied')
+      await navigator.clipboard.writeText(text)
+      setSaid('Copied')
     } catch {
-      setState('Select the text and copy it')
+      setSaid('Select the text and copy it')
     }
   }
+  return { said, copy }
+}
+
+/** A text with a button that copies it. */
+export function CopyField({ label, value }: Copied) {
+  const { said, copy } = useCopying(value)
   return (
     <Stack gap={6}>
       <Group justify="space-between" gap="xs">
@@ -22,7 +28,7 @@ export function CopyField({ label, value }: Copied) {
           {label}
         </Text>
         <Group gap="xs">
-          <Note role="status">{state}</Note>
+          <Note role="status">{said}</Note>
           <Button size="compact-xs" variant="default" onClick={copy} aria-label={`Copy: ${label}`}>
             Copy
           </Button>

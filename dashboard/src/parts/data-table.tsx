@@ -1,5 +1,7 @@
 import { Button, Table, VisuallyHidden } from '@mantine/core'
-import { Fragment, type ReactNode } from 'react'
+import { Fragment, type MouseEvent, type ReactNode } from 'react'
+import { downloadFile } from '../api/download.ts'
+import { notifyFailed } from './notifications.tsx'
 
 /** `action`: only screen readers get the title. `labelled`, `number`: phones show the title beside the value. */
 type ColumnKind = 'number' | 'labelled' | 'action'
@@ -103,11 +105,23 @@ export function RowButton(props: { label: string; subject?: string; isOff?: bool
   )
 }
 
-/** The browser downloads the file with the session cookie. */
+/** A link alone would get the file of the account that was chosen last, and not of the one that this tab shows. */
 export function CsvButton(props: { href: string; label: string; children?: string }) {
   const { href, label, children = 'CSV' } = props
+  const download = (event: MouseEvent) => {
+    event.preventDefault()
+    downloadFile(href).catch((error) => notifyFailed('The file could not be downloaded', error))
+  }
   return (
-    <Button component="a" href={href} download variant="default" size="xs" aria-label={label}>
+    <Button
+      component="a"
+      href={href}
+      download
+      onClick={download}
+      variant="default"
+      size="xs"
+      aria-label={label}
+    >
       {children}
     </Button>
   )

@@ -9,11 +9,11 @@ export function useTitle(title: string): void {
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
 
-/** A whole screen. `above` stands over its title. */
-export function Page(props: Head & { above?: ReactNode; children: ReactNode }) {
+/** A whole screen. `above` stands over its title. `isWide`: it is a table, as wide as the window. */
+export function Page(props: Head & { above?: ReactNode; isWide?: boolean; children: ReactNode }) {
   useTitle(props.title)
   return (
-    <Stack gap="lg">
+    <Stack gap="lg" data-wide={props.isWide || undefined}>
       <Group justify="space-between" align="end" gap="sm">
         <Stack gap={4} miw="min(100%, 16rem)" flex={1}>
           {props.above}

@@ -33,6 +33,8 @@ export function Secrets<Item extends Secret>(props: {
   api: string
   /** What stops working when one is revoked. */
   effect: string
+  /** What a secret is limited to, in short sentences. */
+  limitsOf?: (secret: Item) => string[]
   created: CreatedSecret | null
   onSeen: () => void
 }) {
@@ -46,7 +48,7 @@ export function Secrets<Item extends Secret>(props: {
           list.length === 0 ? (
             <Empty title={`No ${noun} yet`}>{props.empty}</Empty>
           ) : (
-            <SecretList secrets={list} onRevoke={setRevoking} />
+            <SecretList secrets={list} limitsOf={props.limitsOf} onRevoke={setRevoking} />
           )
         }
       </Loaded>
@@ -76,6 +78,7 @@ export function Secrets<Item extends Secret>(props: {
 
 function SecretList<Item extends Secret>(props: {
   secrets: readonly Item[]
+  limitsOf: ((secret: Item) => string[]) | undefined
   onRevoke: (secret: Item) => void
 }) {
   const active = props.secrets.filter(({ state }) => state === 'active')
@@ -89,14 +92,19 @@ function SecretList<Item extends Secret>(props: {
         columns={[
           {
             title: 'Name',
-            cell: ({ name, hint }) => (
+            cell: (secret) => (
               <>
                 <Text size="sm" fw={500} className="break">
-                  {name}
+                  {secret.name}
                 </Text>
                 <Text size="xs" className="quiet" ff="monospace">
-                  {hint}…
+                  {secret.hint}…
                 </Text>
+                {props.limitsOf?.(secret).map((limit) => (
+                  <Note key={limit} className="break">
+                    {limit}
+                  </Note>
+                ))}
               </>
             ),
           },

@@ -3,13 +3,15 @@ import { ago, exactTime } from '../format.ts'
 
 const REDRAW_MS = 30_000
 
+type TimeTextProps = { at: string | null; none?: string; words?: (iso: string) => string }
+
 /** Shows how long ago something happened. `none` is shown for null. */
-export function TimeText({ at, none = 'never' }: { at: string | null; none?: string }) {
+export function TimeText({ at, none = 'never', words = ago }: TimeTextProps) {
   useSyncExternalStore(clock.subscribe, clock.read)
   if (at === null) return <span className="quiet">{none}</span>
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {ago(at)}
+      {words(at)}
     </time>
   )
 }

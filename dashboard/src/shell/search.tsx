@@ -7,7 +7,7 @@ import { type KeyboardEvent, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 
 import { domainsQuery, pagesQuery } from '../api/queries.ts'
-import { useMe } from '../api/session.ts'
+import { useSession } from '../api/session.ts'
 import type { ListedPage } from '../api/types.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Note } from '../parts/page.tsx'
@@ -92,7 +92,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
 
 function useResults(text: string) {
   const [location] = useLocation()
-  const isOperator = useMe().role === 'operator'
+  const isOperator = useSession().person.is_operator
   const domains = useQuery(domainsQuery).data ?? []
   const names = domains.map(({ custom_domain: name }) => name)
   const domain = domainInSight(location, names)

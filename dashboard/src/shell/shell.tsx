@@ -5,14 +5,17 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Fragment, lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request } from '../api/request.ts'
-import { switchAccount, useMe } from '../api/session.ts'
+import { useRights } from '../api/rights.ts'
+import { switchAccount, useSession } from '../api/session.ts'
 import { LiveMark, useLiveFigures } from '../live/live-figures.tsx'
 import { notifyFailed } from '../parts/notifications.tsx'
 import { ROUTES } from '../route-map.ts'
+import { AccountSwitcher } from './account-switcher.tsx'
 import { Bell } from './bell.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { SchemeToggle, Wordmark } from './frame.tsx'
 import { SCREENS } from './navigation.ts'
+import { scrollNewScreen, watchScrolling } from './scroll-memory.ts'
 import classes from './shell.module.css'
 
 const Search = lazy(() => import('./search.tsx'))
@@ -28,12 +31,13 @@ export function Shell({ children }: { children: ReactNode }) {
   }
   useHotkeys([['mod+K', openSearch]], [])
   useLiveFigures()
-  const startAtTop = useCallback(() => {
+  const showNewScreen = useCallback(() => {
     setOpen(false)
-    window.scrollTo(0, 0)
+    scrollNewScreen()
     main.current?.focus({ preventScroll: true })
   }, [])
-  useNewScreen(location, startAtTop)
+  useNewScreen(location, showNewScreen)
+  useEffect(watchScrolling, [])
 
   return (
     <div className={classes.shell}>
@@ -75,7 +79,7 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
-/** Calls `onNew` for each screen after the first one. A new screen starts at its top, for screen readers too. */
+/** Calls `onNew` for each screen after the first one. */
 function useNewScreen(location: string, onNew: () => void): void {
   const shown = useRef(location)
   useEffect(() => {
@@ -86,11 +90,14 @@ function useNewScreen(location: string, onNew: () => void): void {
 }
 
 function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; onSearch: () => void }) {
-  const { email, role } = useMe()
-  const groups = role === 'operator' ? [undefined, 'Operator', 'Reference'] : [undefined, 'Reference']
+  const { account, person } = useSession()
+  const { email, is_operator: isOperator } = person
+  const may = useRights()
+  const groups = isOperator ? [undefined, 'Operator', 'Reference'] : [undefined, 'Reference']
   return (
     <div className={classes.navigation}>
       {!isInDrawer && <Wordmark />}
+      {account !== null && <AccountSwitcher account={account} />}
       <button type="button" className={classes.search} aria-keyshortcuts="Control+K" onClick={onSearch}>
         <IconSearch size={18} stroke={1.75} aria-hidden />
         Search
@@ -100,7 +107,9 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
         {groups.map((group) => (
           <Fragment key={group ?? ''}>
             {group !== undefined && <span className={classes.heading}>{group}</span>}
-            {SCREENS.filter((screen) => screen.group === group).map((screen) => (
+            {SCREENS.filter(
+              ({ group: of, needs }) => of === group && (needs === undefined || may(needs)),
+            ).map((screen) => (
               <NavigationLink key={screen.to} {...screen} />
             ))}
           </Fragment>
@@ -125,7 +134,8 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
 
 function NavigationLink({ title, to, Icon, group }: (typeof SCREENS)[number]) {
   const [location] = useLocation()
-  const isHere = location === to || location.startsWith(`${to}/`)
+  const isBelow = location.startsWith(`${to}/`) && !SCREENS.some((screen) => screen.to === location)
+  const isHere = location === to || isBelow
   const content = (
     <>
       <Icon size={18} stroke={1.75} aria-hidden />

@@ -1,13 +1,21 @@
+import { randomUUID } from 'node:crypto'
+import cookies from '@fastify/cookie'
 import { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import { FrontAccountIds } from '@prepaint/service/fronts/front-secret.ts'
 import Fastify from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
+import { audit } from './account/audit.ts'
+import { email } from './account/email.ts'
 import { links } from './account/links.ts'
+import { invitations, members } from './account/members.ts'
+import { ownAccount } from './account/own-account.ts'
 import { passwords } from './account/passwords.ts'
 import { plan } from './account/plan.ts'
+import { policy, secondFactor, signInSteps } from './account/second-factor.ts'
 import { keys, tokens } from './account/secrets.ts'
 import { sessions } from './account/sessions.ts'
+import { shareLinks } from './account/share-links.ts'
 import { cache } from './cache/cache.ts'
 import { renderJobs } from './cache/jobs.ts'
 import { warms } from './cache/warm.ts'
@@ -26,7 +34,7 @@ import { siteToken } from './fronts/site-token.ts'
 import { guardRoutes } from './http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from './http/app.ts'
 import { handleErrors, refuseUnknownRoutes, sendClientError, sendError } from './http/errors.ts'
-import { FailedAttempts, limitFailedAttempts } from './http/failed-attempts.ts'
+import { FailedAttempts, limitFailedAttempts, SHARE_FAILURES, SHARE_LINKS } from './http/failed-attempts.ts'
 import {
   BODY_LIMIT_BYTES,
   createHttpServer,
@@ -45,11 +53,17 @@ import { operatorNodes } from './operator/nodes.ts'
 import { operatorQueue } from './operator/queue.ts'
 import { inspections } from './pages/inspection.ts'
 import { pages } from './pages/pages.ts'
+import { bulk } from './portfolio/bulk.ts'
+import { imports } from './portfolio/import.ts'
+import { portfolio } from './portfolio/portfolio.ts'
+import { tags } from './portfolio/tags.ts'
+import { templates } from './portfolio/templates.ts'
 import { bot } from './service/bot.ts'
 import { DASHBOARD_DIR, dashboard, findDashboard, missingPageOf } from './service/dashboard.ts'
 import { docs } from './service/docs.ts'
 import { events } from './service/events.ts'
 import { health } from './service/health.ts'
+import { installation } from './service/installation.ts'
 import { siteFiles } from './site-files/site-files.ts'
 import { traffic } from './traffic/traffic.ts'
 
@@ -57,6 +71,7 @@ import { traffic } from './traffic/traffic.ts'
 export async function createApiServer(parts: ApiParts, options: ApiOptions): Promise<ApiApp> {
   const gate = new ClientGate(options.clients)
   const failures = new FailedAttempts(gate, parts.clock, options.clients.failures)
+  const shareFailures = new FailedAttempts(gate, parts.clock, SHARE_FAILURES.most, SHARE_FAILURES)
   const routes = new KnownRoutes()
   const lastUse = new LastUse(parts.pool, parts.clock, parts.log)
   const accountIds = new FrontAccountIds(parts.accessDb)
@@ -66,6 +81,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   )
   const app: ApiApp = Fastify({
     logger: false,
+    genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (listener) => createHttpServer(listener, gate, middlewareForm),
     // `close()` runs after draining. Node would wait for connections that never carried a request.
@@ -89,15 +105,22 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   handleErrors(app, parts.log)
   const built = findDashboard(options.dashboardDir ?? DASHBOARD_DIR)
   refuseUnknownRoutes(app, routes, missingPageOf(built))
+  await app.register(cookies)
   limitFailedAttempts(app, failures)
+  limitFailedAttempts(app, shareFailures, SHARE_LINKS)
   guardRoutes(app, parts, lastUse, options)
   readJsonBodies(app)
   const readDocument = describeRoutes(app, options)
 
   // Resources of an account, by API key or session.
   domains(app, parts, options) // /api/domains, /api/domains/:domain
+  portfolio(app, parts, options) // /api/portfolio
+  tags(app, parts) // /api/tags, /api/domains/:domain/tags
+  templates(app, parts) // /api/templates, /api/templates/:id/preview
+  bulk(app, parts, options) // /api/bulk
+  imports(app, parts, options) // /api/domains/import
   devices(app, parts) // /api/domains/:domain/devices, .../devices/check
-  dns(app, parts, options) // /api/domains/check, /api/domains/:domain/dns
+  dns(app, parts, options) // /api/domains/check, /api/domains/:domain/dns, /api/dns, /api/dns/check
   egress(app, options) // /api/egress
   certificates(app, parts) // /api/domains/:domain/certificate
   renders(app, parts) // /api/domains/:domain/renders
@@ -122,20 +145,30 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   integrations(app, parts, middlewareForm) // /page/:url, /api/render
 
   // The dashboard: sign-in, and what only sessions may do.
-  sessions(app, parts, options) // /api/session, /api/sessions
+  sessions(app, parts, options) // /api/session, /api/sessions, /api/accounts, /api/person
+  signInSteps(app, parts, options) // /api/session/second-factor, passkey, confirm
+  secondFactor(app, parts, options) // /api/second-factor, /api/passkeys
+  policy(app, parts) // /api/account/policy
   passwords(app, parts, options) // /api/password, /api/password-reset
+  email(app, parts, options) // /api/person/email
   links(app, parts, options) // /api/links/read, /api/links/use
+  members(app, parts) // /api/members, /api/account/transfer
+  invitations(app, parts, options) // /api/invitations
+  ownAccount(app, parts, options) // /api/account, its export and deletion, DELETE /api/person
+  audit(app, parts) // /api/audit
   keys(app, parts, options) // /api/keys
+  shareLinks(app, parts, options) // /api/share-links, /api/shared
   frontState(app, parts) // /api/domains/:domain/integration, .../integration/check
   siteToken(app, parts) // /api/domains/:domain/site-token
   tokens(app, parts, options) // /api/domains/:domain/tokens, /api/tokens/:id
   dashboard(app, built) // /, its pages and files, /docs
 
-  operatorAccounts(app, parts, options) // /api/operator/accounts, /api/operator/invitations
+  operatorAccounts(app, parts, options) // /api/operator/accounts, persons, invitations
   operatorNodes(app, parts) // /api/operator/nodes
   operatorQueue(app, parts) // /api/operator/queue, jobs, failures
 
   // Without authentication.
+  installation(app, parts) // /api/installation
   health(app, parts) // /healthz, /readyz, /metrics
   docs(app, readDocument) // /openapi.json
   bot(app, options) // /bot

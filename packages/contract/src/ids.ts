@@ -1,6 +1,14 @@
 /** Branded identifiers, created by parsers or read from typed database rows. */
 export type AccountId = number & { readonly brand: 'AccountId' }
 export type DomainId = number & { readonly brand: 'DomainId' }
+export type PersonId = number & { readonly brand: 'PersonId' }
+
+/** What a caller may use of an account: all of its domains (`domains` is null), or those with these ids. */
+export type Scope = { account: AccountId; domains: readonly DomainId[] | null }
+
+export function wholeAccount(account: AccountId): Scope {
+  return { account, domains: null }
+}
 
 /** A registered custom domain: lower case, ASCII (punycode), no port. */
 export type DomainName = string & { readonly brand: 'DomainName' }

@@ -25,27 +25,43 @@ export interface EdgeBackend {
   readonly changes: Notifications
   /** Nothing can be asked now: what is in memory is used as it is. */
   readonly isAway: boolean
+  /** Whether this error of a method says that nothing can be asked now. The first error comes before `isAway` is true. */
+  isAwayError(error: unknown): boolean
 
-  /** `host`: lower case, without a port. Returns null if nobody has registered it. */
-  findDomain(host: string): Promise<ServedDomain | null>
+  /**
+   * `host`: lower case, without a port. Returns null if it is not registered. Rejects with Abandoned if `isWanted`
+   * returns false when the look-up would begin.
+   */
+  findDomain(host: string, isWanted: () => boolean): Promise<ServedDomain | null>
   /** What the node keeps on its disk of a registered host, for when `findDomain` rejects. Null if it keeps nothing. */
   keptDomain(host: string): ServedDomain | null
 
-  /** Returns the newer of the stored page and the stored redirect, or null if there is neither. */
-  readPage(page: PageId): Promise<StoredEntry | null>
+  /**
+   * Returns the newer of the stored page and the stored redirect, or null if there is neither. Rejects with Abandoned if
+   * `isWanted` returns false when the read would begin, and with BodyUnavailable if the page's body is in an object store
+   * that does not answer.
+   */
+  readPage(page: PageId, isWanted: () => boolean): Promise<StoredEntry | null>
   /** As `readPage`; returns `same` if the known version is the stored one. */
-  readPageAgain(page: PageId, known: PageVersion): Promise<StoredEntry | 'same' | null>
+  readPageAgain(
+    page: PageId,
+    known: PageVersion,
+    isWanted: () => boolean,
+  ): Promise<StoredEntry | 'same' | null>
 
   /** Queues a render of a stale page, or joins the one that is queued, unless its last render was refused a short time ago. */
   refresh(page: PageId, effect: string): Promise<void>
 
   /**
-   * Returns after the render, or with `late` when `signal` is aborted; the render goes on. Returns at once, without a
-   * render, if the last one was refused a short time ago.
+   * Returns after the render, or with `late` when `signal` is aborted. The render goes on then, unless the reason is
+   * Abandoned and it has not begun. Returns at once, without a render, if the last one was refused a short time ago.
    */
   renderLive(request: LiveRequest, signal: AbortSignal): Promise<LiveEnd>
 
-  /** Reads the form of a stored page, or makes and keeps it. `busy`: ask again later. Returns null if the page has none. */
+  /**
+   * Reads the form of a stored page, or makes and keeps it. `busy`: ask again later. Returns null if the page has none.
+   * Rejects with Abandoned if it would be made and is not wanted any more.
+   */
   readForm(request: FormRequest): Promise<StoredForm | 'busy' | null>
   /** How long a request waits for a form, in ms; null while the code that makes forms is loaded, once. */
   readonly formWaitMs: number | null
@@ -65,6 +81,8 @@ export interface EdgeBackend {
   noteVisit(visit: CrawlerVisit): void
   /** The owner's redirect of this name answered a request. Cheap, never throws. */
   noteRedirect(domain: DomainId, name: string, atMs: number): void
+  /** Something was refused, because it would have exceeded a budget of its client. Cheap, never throws. */
+  noteRefused(budget: string): void
   /** Tells metrics, traffic and the access log. Called for every request: cheap, never throws. */
   answered(request: RequestHead, answer: Answered): void
 }
@@ -75,7 +93,8 @@ export interface EdgeBackend {
  */
 export type LiveRequest = { page: AskedPage; requestId: string; crawler: string | null; effect: string }
 
-export type LiveEnd = 'over-quota' | 'queue-full' | 'late' | LiveRendered
+/** `busy`: the database is there, but all connections to it are taken. */
+export type LiveEnd = 'over-quota' | 'queue-full' | 'busy' | 'late' | LiveRendered
 
 export type LiveRendered = JobEnd & {
   /** What was stored, if this node stored it and it differs from before. */
@@ -96,6 +115,8 @@ export type FormRequest = {
   isStored: boolean
   changedAtMs: number
   html(): Promise<string>
+  /** Whether a client still waits for it. */
+  isWanted(): boolean
 }
 
 export type CheckArrival = { way: Way; path: string; headers: IncomingHttpHeaders }
@@ -112,10 +133,12 @@ export interface SitemapStore {
   recordNamed(domain: DomainId, paths: readonly PagePath[]): Promise<void>
 }
 
+/** `text` is null if the origin, which has a part in it, cannot be reached, or if `isAway`: nothing can be asked now. */
+export type ServedRobots = { text: string | null; isAway: boolean }
+
 /** robots.txt and the generated sitemap of a domain. The methods for robots.txt never reject. */
 export interface SiteFiles {
-  /** Returns null if the origin, which has a part in it, cannot be reached. */
-  servedRobots(site: Site & FilesOf): Promise<string | null>
+  servedRobots(site: Site & FilesOf): Promise<ServedRobots>
   /** The origin's last good robots.txt of the last day, without asking the origin. */
   keptRobots(site: Site): Promise<string | null>
   /** A good answer of the origin. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
-import { handledAs } from '@prepaint/contract/outcome/verdict.ts'
 import type { OriginPool } from '@prepaint/outbound/client'
 import { type Clock, systemStopwatch } from '@prepaint/runtime/clock.ts'
 import { createClientReader, type ReadClient } from '@prepaint/runtime/http/client-address.ts'
 import { ClientGate, type ClientLimits, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { ClientPauses } from '@prepaint/runtime/http/client-pauses.ts'
 import { RequestIds } from '@prepaint/runtime/http/request-id.ts'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -31,7 +31,7 @@ import { Report } from './request/report.ts'
 import { Targets } from './request/target.ts'
 import { VisitRecorder } from './request/visit-recorder.ts'
 import { createChallengeAnswer, type FindChallenge } from './server/challenge-answer.ts'
-import type { EdgeRequest, EdgeResponse } from './server/exchange.ts'
+import { CLIENT_BUDGETS, type ClientBudget, ClientBudgets } from './server/client-budgets.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './server/servers.ts'
 
 export type EdgeParts = {
@@ -59,12 +59,15 @@ export type EdgeOptions = {
   /** A client may neither take what waits for it nor send anything this long. */
   stuckMs?: number
   clients?: ClientLimits
+  /** Lower budgets than those of `CLIENT_BUDGETS`. */
+  budgets?: Partial<Record<ClientBudget, number>>
 }
 
 export type Edge = EdgeServers & {
   server: http.Server
   integrations: Integrations
-  pagesInMemory(): { pages: number; bytes: number }
+  /** `reads`: requests that found their page there. */
+  pagesInMemory(): { pages: number; bytes: number; reads: number }
   domainsInMemory(): number
 }
 
@@ -87,7 +90,12 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
     stuckMs = STUCK_MS,
   } = options
   const clients = options.clients ?? NO_CLIENT_LIMITS
-  const gate = new ClientGate(clients)
+  const pauses = new ClientPauses(parts.clock)
+  const gate = new ClientGate(clients, pauses)
+  const budgets = new ClientBudgets(gate, pauses, parts.clock, (budget) => backend.noteRefused(budget), {
+    ...CLIENT_BUDGETS,
+    ...options.budgets,
+  })
   const share = new OriginShare((req) => gate.clientOf(req))
   const readClient = createClientReader(clients.trustedProxies)
   const passOptions = createPassOptions(parts, options, readClient)
@@ -98,14 +106,16 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
 
   // A front requests for all visitors, so it has no client limit.
   const integrations = createIntegrations(handlerParts, entrance, passOptions)
-  const limited = { ...entrance, pass: share.limit(entrance.pass) }
+  const limited = { ...entrance, pass: share.limit(entrance.pass), budgets }
   const handler = new EdgeHandler(handlerParts, limited)
   const answerChallenge = createChallengeAnswer(parts.findChallenge)
   const servers = createEdgeServers(
     {
-      request(req, res) {
-        if (gate.enter(req, res)) answerChallenge(req, res, () => handler.handle(req, res))
-        else refuseRequest(handlerParts, req, res)
+      budgetsOf: (socket) => budgets.ofConnection(socket),
+      request(req, res, isNoHit = false) {
+        if (!gate.enter(req, res)) handler.refuseWithPage(req, res)
+        else if (!budgets.enter(req, res)) handler.refuseOverBudget(req, res)
+        else answerChallenge(req, res, () => handler.handle(req, res, isNoHit))
       },
       readyHit: createFastHit(handlerParts, limited, gate),
       upgrade: createHandshakeHandler(handlerParts, limited, share, webSockets),
@@ -124,16 +134,9 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
       webSockets.disconnectAll()
     },
     integrations,
-    pagesInMemory: () => ({ pages: pages.entries, bytes: pages.bytes }),
+    pagesInMemory: () => ({ pages: pages.entries, bytes: pages.bytes, reads: pages.reads }),
     domainsInMemory: () => domains.size,
   }
-}
-
-function refuseRequest({ report, requestIds }: HandlerParts, req: EdgeRequest, res: EdgeResponse): void {
-  requestIds.assign(req)
-  const started = report.now()
-  sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
-  report.endWhenSent(req, res, started, handledAs('none; too-many-requests'))
 }
 
 function createPassOptions(
@@ -174,6 +177,7 @@ function createEntrance(
     pass: createPass(passOptions),
     sendOwn: passOptions.sendOwn,
     servesOwnAnswers: true,
+    budgets: null,
   }
 }
 
@@ -185,8 +189,8 @@ function createHandlerParts(
 ): HandlerParts {
   const pages = new PageCache({
     limitBytes: memoryBytes,
-    read: (page) => backend.readPage(page),
-    readAgain: (page, known) => backend.readPageAgain(page, known),
+    read: (...asked) => backend.readPage(...asked),
+    readAgain: (...asked) => backend.readPageAgain(...asked),
     versionOf,
     prepare: prepareServed,
     connected: () => backend.changes.connected,

@@ -123,7 +123,7 @@ export class Asking {
         'content-type': 'application/json',
         'x-prerender-int-type': this.#intType,
         'x-prerender-int-version': VERSION,
-        'x-prerender-request-id': crypto.randomUUID(),
+        'x-prerender-request-id': newId(),
       },
       body: JSON.stringify(asked),
       signal: AbortSignal.timeout(waitMs),
@@ -143,6 +143,15 @@ export class Asking {
     const isText = /json|text/.test(headers.get('content-type') ?? '')
     onRefused({ status, text: isText ? new TextDecoder().decode(body).slice(0, 1_000) : '' })
   }
+}
+
+/** A UUID v4. Node 18 has no global `crypto`; the ID is no secret. */
+function newId() {
+  if (globalThis.crypto?.randomUUID !== undefined) return crypto.randomUUID()
+  const digit = () => Math.floor(16 * Math.random())
+  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (place) =>
+    (place === 'x' ? digit() : 8 + (digit() % 4)).toString(16),
+  )
 }
 
 /** Writes a page as the response of a Node server. */

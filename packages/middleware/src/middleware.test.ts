@@ -87,6 +87,17 @@ describe('the page for a request', () => {
     assert.notEqual(ids[0], ids[1])
   })
 
+  it('is asked for with a new ID also in Node 18, which has no global crypto', async (t) => {
+    const own = Object.getOwnPropertyDescriptor(globalThis, 'crypto')!
+    Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true })
+    t.after(() => Object.defineProperty(globalThis, 'crypto', own))
+    const { page } = prepaint(options)
+    for (const _ of [1, 2]) assert.equal((await page(requestFor(`${SITE}/`)))?.status, 200)
+    const ids = asked.map(({ headers }) => String(headers['x-prerender-request-id']))
+    for (const id of ids) assert.match(id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+    assert.notEqual(ids[0], ids[1])
+  })
+
   it('has the status of the page, its redirect and its headers; HEAD has no body', async () => {
     const { page } = prepaint({ ...options, site: SITE })
     answer = (res) =>
@@ -242,6 +253,19 @@ describe('the entries', () => {
       assert.equal(await find(), nothing, type)
     }
   })
+})
+
+it('a redirect to a path gets the address of the site for Next.js, which fails at it otherwise', async () => {
+  const locationOf = async (location: string, more = {}) => {
+    answer = (res) =>
+      void res.writeHead(200, { 'X-Prepaint': 'hit', 'X-Prepaint-Status': '301', Location: location }).end()
+    const page = await forNext({ ...options, ...more })(requestFor('http://localhost:1/old'))
+    return page?.headers.get('location')
+  }
+  assert.equal(await locationOf('/new?a=b', { site: SITE }), `${SITE}/new?a=b`)
+  assert.equal(await locationOf('/new?a=b'), 'http://localhost:1/new?a=b')
+  assert.equal(await locationOf('https://other.example/'), 'https://other.example/')
+  assert.equal(await locationOf('https://'), undefined)
 })
 
 it('the package says its version to Prepaint, depends on nothing, and has at most 16 KiB', async () => {

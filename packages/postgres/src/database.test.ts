@@ -135,12 +135,18 @@ describe('a server given by DATABASE_URL', async () => {
   })
 
   it('PostgreSQL 15 is used; 14.99, another encoding, a replica and a malformed URL are refused', async (t) => {
-    await (await open(await pretending(t, { server_version_num: '150000' }))).close()
+    // A busy server may take seconds for a connection.
+    const waitMs = 20_000
+    await (await open(await pretending(t, { server_version_num: '150000' }), waitMs)).close()
     const old = await pretending(t, { server_version: '14.99', server_version_num: '140099' })
-    await refused(old, /^the database .* is PostgreSQL 14\.99; Prepaint needs PostgreSQL 15 or newer\.$/)
+    await refused(
+      old,
+      /^the database .* is PostgreSQL 14\.99; Prepaint needs PostgreSQL 15 or newer\.$/,
+      waitMs,
+    )
     const latin = await pretending(t, { server_encoding: 'LATIN1' })
-    await refused(latin, /encoding LATIN1; Prepaint needs .* UTF8/)
-    await refused(await pretending(t, {}, true), /read-only replica/)
+    await refused(latin, /encoding LATIN1; Prepaint needs .* UTF8/, waitMs)
+    await refused(await pretending(t, {}, true), /read-only replica/, waitMs)
     await refused('postgres://u@h:99999/db', /^DATABASE_URL cannot be used: /)
   })
 

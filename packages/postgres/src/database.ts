@@ -14,23 +14,26 @@ import {
 import { checkPooler, SESSION_LIMITS } from './pooler.ts'
 import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/private-postgres.ts'
 
-/** A pool of connections, and the private PostgreSQL if there is one. */
+/** Two pools of connections, and the private PostgreSQL if there is one. */
 export class Database {
   readonly connection: pg.ClientConfig
   readonly pool: pg.Pool
+  /** Connections for reads of what is stored, which renders, misses and writes cannot take. */
+  readonly reads: pg.Pool
   /** Other processes of this machine use it as DATABASE_URL. */
   readonly url: string
   readonly #own: PrivatePostgres | null
   #closing: Promise<void> | undefined
 
-  constructor(url: string, connection: pg.ClientConfig, pool: pg.Pool, own: PrivatePostgres | null) {
+  constructor(url: string, connection: pg.ClientConfig, log: Log, own: PrivatePostgres | null) {
     this.url = url
     this.connection = connection
-    this.pool = pool
+    this.pool = createPool(connection, log)
+    this.reads = createPool(connection, log, READS_MAX)
     this.#own = own
   }
 
-  /** Closes the pool, then stops the private PostgreSQL if this process started it. */
+  /** Closes the pools, then stops the private PostgreSQL if this process started it. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -38,7 +41,7 @@ export class Database {
 
   async #close(): Promise<void> {
     try {
-      await this.pool.end()
+      await Promise.all([this.pool.end(), this.reads.end()])
     } finally {
       await this.#own?.close()
     }
@@ -72,7 +75,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     return server.open(log)
   }
   const own = await openPrivatePostgres({ dataDir, log, attach, onLongStep })
-  return new Database(socketUrl(own.connection), own.connection, createPool(own.connection, log), own)
+  return new Database(socketUrl(own.connection), own.connection, log, own)
 }
 
 /** How long a start waits for a server. */
@@ -97,7 +100,7 @@ export class GivenServer {
 
   /** Does not connect yet. */
   open(log: Log): Database {
-    return new Database(this.#url, this.connection, createPool(this.connection, log), null)
+    return new Database(this.#url, this.connection, log, null)
   }
 
   /**
@@ -207,15 +210,16 @@ function hasSeveralHosts(databaseUrl: string): boolean {
   return hosts.includes(',') || new URLSearchParams(query).get('host')?.includes(',') === true
 }
 
-/** The connections of a node. A server with the default of 100 connections can serve several nodes. */
-const POOL_MAX = 16
+/** A node has 16 connections in its pools. A server with the default of 100 connections can serve several nodes. */
+const POOL_MAX = 12
+const READS_MAX = 4
 
 /** Creates a pool that cancels long statements, because they keep a connection and locks. */
-export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
+export function createPool(connection: pg.ClientConfig, log: Log, max = POOL_MAX): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
     Client: DatabaseClient,
-    max: POOL_MAX,
+    max,
     // A connection that has seen all statements holds 9 MiB of the server.
     idleTimeoutMillis: 10_000,
     ...SESSION_LIMITS,

@@ -92,7 +92,7 @@ export class Listener implements NotificationSource, ListenerConnection {
     if (client === null) return
     this.#inTurn(() => listen(client, channel)).catch((error: Error) => {
       // A connection that misses a channel is useless: reconnect.
-      this.#log.warn({ err: error.message, channel }, 'LISTEN failed')
+      this.#log.warn({ err: error, channel }, 'LISTEN failed')
       discard(client)
     })
   }
@@ -105,6 +105,11 @@ export class Listener implements NotificationSource, ListenerConnection {
   /** Calls `handle` when the server says that it stops, or that it takes no writes. */
   onServerLeaving(handle: () => void): void {
     this.#leavingHandlers.push(handle)
+  }
+
+  /** Calls the handlers of this process at once, as if the payload had been heard. */
+  tellOwn(channel: string, payload: string): void {
+    this.#handle(channel, payload)
   }
 
   get connected(): boolean {
@@ -145,7 +150,7 @@ export class Listener implements NotificationSource, ListenerConnection {
     const client = this.#client
     if (client === null) return false
     try {
-      await this.#inTurn(() => client.query('select pg_notify($1, $2)', [this.#ownChannel, token]))
+      await this.#inTurn(() => client.query(TOKEN, [this.#ownChannel, token]))
     } catch (error) {
       this.#log.debug({ err: (error as Error).message }, 'the listener connection does not respond')
       discard(client)
@@ -158,6 +163,12 @@ export class Listener implements NotificationSource, ListenerConnection {
       run()
     } catch (error) {
       this.#log.error({ err: error }, `${what} failed`)
+    }
+  }
+
+  #handle(channel: string, payload: string): void {
+    for (const handle of this.#handlers.get(channel) ?? []) {
+      this.#guarded(`handler of a notification of ${channel}`, () => handle(payload))
     }
   }
 
@@ -174,11 +185,7 @@ export class Listener implements NotificationSource, ListenerConnection {
       query_timeout: responseMs,
     })
     client.on('error', () => {})
-    client.on('notification', ({ channel, payload }) => {
-      for (const handle of this.#handlers.get(channel) ?? []) {
-        this.#guarded(`handler of a notification of ${channel}`, () => handle(payload ?? ''))
-      }
-    })
+    client.on('notification', ({ channel, payload }) => this.#handle(channel, payload ?? ''))
     try {
       await client.connect()
       await checkPrimary(client)
@@ -269,6 +276,9 @@ function listen(client: pg.Client, channel: string): Promise<pg.QueryResult> {
 function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }
+
+/** Nothing depends on the token after a crash: it waits for no disk and no replica. */
+const TOKEN = `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 
 /** Sends a token to itself: earlier commits arrive first. One token at a time; later callers share the next one. */
 class CatchUp {

@@ -28,6 +28,7 @@ function versionWith({ tables = '', answer = 1, number = 1 } = {}): Schema {
   const files = [putElsewhere(`functions-${number}-${answer}.sql`, returns)]
   return {
     tables: [putElsewhere('tables.sql', tables)],
+    divided: [],
     functions: { files, number, checksum: checksumOf(files) },
     migrations,
   }
@@ -41,17 +42,20 @@ const applyFirst = () => migrate(database.connection, versionWith(), log, '0001-
 const tables = () =>
   database.column<string>(`select tablename from pg_tables where schemaname = 'public' order by 1`)
 
-/** Every column, constraint, index, trigger, function and view, as PostgreSQL describes it. */
+/** Every column, constraint, index, trigger, function and view, as PostgreSQL describes it. Partitions are those of their day. */
 const catalogue = ({ column }: TestDatabase) =>
   column<string>(`
     with ours as (select c.oid, c.relname, c.relkind, c.reloptions, c.relpersistence from pg_class c
-                   where c.relnamespace = 'public'::regnamespace and c.relname !~ '^schema_(migration|functions)')
+                   where c.relnamespace = 'public'::regnamespace and c.relname !~ '^schema_(migration|functions)'
+                     and not c.relispartition
+                     and not exists (select from pg_index i join pg_class t on t.oid = i.indrelid
+                                      where i.indexrelid = c.oid and t.relispartition))
     select concat_ws(' ', relname, relkind, relpersistence, reloptions) as text from ours
     union all select concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated,
                                pg_get_expr(adbin, adrelid))
       from ours join pg_attribute a on attrelid = ours.oid and attnum > 0 and not attisdropped
       left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-    union all select concat_ws(' ', relname, conname, pg_get_constraintdef(k.oid)) from ours join pg_constraint k on conrelid = ours.oid
+    union all select concat_ws(' ', relname, conname, pg_get_constraintdef(k.oid)) from ours join pg_constraint k on conrelid = ours.oid and contype <> 'n'
     union all select pg_get_indexdef(oid) from ours where relkind = 'i'
     union all select pg_get_triggerdef(t.oid) from ours join pg_trigger t on tgrelid = ours.oid where not tgisinternal
     union all select pg_get_functiondef(oid) from pg_proc where pronamespace = 'public'::regnamespace
@@ -75,7 +79,7 @@ describe('migrate', () => {
   })
 
   it('the schema of this version is what its migrations make of the first release', async () => {
-    await migrate(database.connection, SCHEMA, log)
+    await migrate(database.connection, { ...SCHEMA, divided: [] }, log)
     const last = readMigrations().at(-1)!.name
     const upgraded = await testDatabase({ empty: true })
     await migrate(upgraded.connection, SCHEMA, log, last)
@@ -126,6 +130,61 @@ describe('migrate', () => {
     assert.deepEqual(await tables(), ['one', 'schema_functions', 'schema_migration', 'three', 'two'])
     remove('0003-third.sql')
     assert.deepEqual(await apply(), [])
+  })
+
+  describe('a migration that makes an index concurrently', () => {
+    const index = `-- concurrently: the table is in use
+      drop index concurrently if exists one_n;
+      create index concurrently one_n on one (n);`
+    const isValid = `select indisvalid from pg_index where indexrelid = 'one_n'::regclass`
+
+    it('lets rows be written while it waits for older transactions, also beside a node that waits for its turn', async () => {
+      await applyFirst()
+      put('0003-index.sql', index)
+      const user = await database.pool.connect()
+      await user.query('begin; insert into one values (1)')
+      const applying = Promise.all([apply(), apply()])
+      const phases = `select phase from pg_stat_progress_create_index where datname = current_database()`
+      while (!(await database.column<string>(phases)).some((phase) => phase.startsWith('waiting')))
+        await sleep(5)
+      await database.pool.query('insert into one values (2)')
+      await user.query('commit')
+      user.release()
+      const applied = await applying
+      assert.deepEqual(applied.flat().sort(), ['0002-second.sql', '0003-index.sql'])
+      assert.deepEqual(await database.column(isValid), [true])
+    })
+
+    it('makes it anew if an earlier run has left a part of it', async () => {
+      await applyFirst()
+      put('0003-index.sql', index)
+      await database.pool.query(
+        `insert into one values (1); create index one_n on one (n) where n = 2;
+         update pg_index set indisvalid = false where indexrelid = 'one_n'::regclass`,
+      )
+      await apply()
+      assert.deepEqual(await database.column(isValid), [true])
+    })
+
+    it('makes it in one transaction where the table has partitions', async () => {
+      put('0001-schema.sql', 'create table one (n integer) partition by hash (n);')
+      await applyFirst()
+      put('0003-index.sql', index)
+      assert.deepEqual(await apply(), ['0002-second.sql', '0003-index.sql'])
+      assert.deepEqual(await database.column(isValid), [true])
+    })
+  })
+
+  it('indexes of tables of pages are made concurrently', () => {
+    const locking = readMigrations().filter(
+      ({ name, sql, concurrently }) =>
+        name > '0139' &&
+        !concurrently &&
+        /create (unique )?index \S+ on (page|page_form|page_fact|known_path|last_visit|last_render|job)\b/.test(
+          sql,
+        ),
+    )
+    assert.deepEqual(locking, [])
   })
 
   it('refuses a database that a newer Prepaint has broken for it, and one of another history', async () => {
@@ -263,16 +322,28 @@ describe('the function set', () => {
   })
 })
 
-it('what belongs to a domain or a job goes with it; only events and the hashes of site tokens stay', async () => {
+it('what belongs to a domain or a job goes with it; only events, sessions, the hashes of site tokens, and counts that wait for minutes stay', async () => {
   const { column, close } = await testDatabase()
   const left = await column(
     `select conrelid::regclass || ', ' || confrelid::regclass as text from pg_constraint where contype = 'f' and confdeltype <> 'c'
      union all select c.relname || '.domain_id' from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'domain_id'
-      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+      where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
         and not exists (select from pg_constraint where contype = 'f' and conrelid = c.oid and a.attnum = any(conkey))
      order by 1`,
   )
-  const stays = ['delivery.domain_id', 'event.domain_id', 'queue_domain.domain_id']
-  assert.deepEqual(left.sort(), [...stays, 'site_token, account', 'site_token, domain'])
+  const stays = [
+    'delivery.domain_id',
+    'event.domain_id',
+    'queue_domain.domain_id',
+    'queue_running.domain_id',
+    'queue_waiting.domain_id',
+  ]
+  assert.deepEqual(left.sort(), [
+    ...stays,
+    'session, account',
+    'site_token, account',
+    'site_token, domain',
+    'traffic_minute.domain_id',
+  ])
   await close()
 })

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { DatabaseError, errorCode, withClient } from './connection.ts'
+import { divideByDomain } from './domain-partitions.ts'
 
 /**
  * The database of this version. An empty database gets `tables`; `migrations/NNNN-<what>.sql` upgrade those of released
@@ -14,12 +15,14 @@ import { DatabaseError, errorCode, withClient } from './connection.ts'
 export type Schema = {
   /** Files that create tables, in the order that foreign keys need. */
   tables: readonly string[]
+  /** Tables that a new database divides by domain; later ones may refer to earlier ones. In upgraded databases they are whole. */
+  divided: readonly string[]
   functions: FunctionSet
   /** The directory of migrations. */
   migrations: string
 }
 
-/** Functions, triggers and views: each statement is `create or replace`. */
+/** Functions, triggers and views. Each statement is `create or replace`, or does nothing when it is repeated. */
 type FunctionSet = {
   files: readonly string[]
   /** Raised with each change. A node applies its set only to a database with a lower number. */
@@ -35,18 +38,28 @@ export function lastMigration(): string {
 }
 
 const FIRST = '0001-schema.sql'
+/** Breaking only where tables are divided. */
+const DIVIDED = '0181-divided-by-domain.sql'
 /** The first migration of development versions before the first release. */
 const FIRST_UNRELEASED = '0001-first.sql'
 
 const MIGRATION_LOCK = 7_226_411_028
+const TURN_POLL_MS = 100
 
-/** `breaking`: nodes without it cannot work with the new schema. Its file begins with `-- breaking: <why>`. */
-type Migration = { name: string; sql: string; checksum: string; breaking: boolean }
-type Applied = { name: string; checksum: string; breaking: boolean }
+type Migration = {
+  name: string
+  sql: string
+  checksum: string
+  /** Nodes without it cannot work with the new schema. Its file begins with `-- breaking: <why>`. */
+  breaking: boolean
+  /** It makes an index of a large table that is in use. Its file begins with `-- concurrently: <why>`. */
+  concurrently: boolean
+}
+type Applied = Pick<Migration, 'name' | 'checksum' | 'breaking'>
 
 /**
- * Creates the tables, or applies missing migrations, one transaction each; then the functions, if the database has older
- * ones. Returns the names of migrations. Nodes starting together take turns.
+ * Creates the tables, or applies missing migrations, one transaction each (indexes of large tables without one); then the
+ * functions, if the database has older ones. Returns the names of migrations. Nodes starting together take turns.
  * Forward only. Migrations that only add do not disturb older nodes.
  * Throws DatabaseError for an unknown breaking migration, a changed file, or nodes too old for a breaking one.
  * `last`: stop after that migration and leave the functions, to restore an older backup.
@@ -66,21 +79,25 @@ export async function migrate(
     )
     const isEmpty = rows.length === 0 && last === null
     const applied = isEmpty
-      ? await createTables(client, schema.tables, migrations, log)
+      ? await createTables(client, schema, migrations, log)
       : await applyPending(client, pending(migrations, rows, log), log)
-    if (last === null) await applyFunctions(client, schema.functions, log)
+    if (last === null) {
+      await applyFunctions(client, schema.functions, log)
+      await keepOutOlderIfDivided(client, schema.divided)
+    }
     return applied
   })
 }
 
 async function createTables(
   client: pg.Client,
-  files: readonly string[],
+  { tables, divided }: Schema,
   migrations: readonly Migration[],
   log: Log,
 ): Promise<string[]> {
   await apply(client, { kind: 'migration', name: 'schema' }, log, async () => {
-    for (const file of files) await client.query(readFileSync(file, 'utf8'))
+    for (const file of tables) await client.query(readFileSync(file, 'utf8'))
+    await divideByDomain(client, divided)
     await record(client, migrations)
   })
   log.info('tables created')
@@ -94,13 +111,24 @@ async function applyPending(
 ): Promise<string[]> {
   for (const migration of migrations) {
     if (migration.breaking) await refuseBesideOlderNodes(client, migration)
+    if (migration.concurrently) await makeIndex(client, migration, log)
     await apply(client, { kind: 'migration', name: migration.name }, log, async () => {
-      await client.query(migration.sql)
+      if (!migration.concurrently) await client.query(migration.sql)
       await record(client, [migration])
     })
     log.info({ migration: migration.name }, 'migration applied')
   }
   return migrations.map(({ name }) => name)
+}
+
+/** Nodes of 0.2.0 delete rows of divided tables wrongly: those that start refuse the database, those that run end. */
+async function keepOutOlderIfDivided(client: pg.Client, tables: readonly string[]): Promise<void> {
+  await client.query(
+    `update schema_migration set breaking = true
+      where name = $1 and not breaking and exists (
+        select from unnest($2::text[]) as divided (name) join pg_class on oid = to_regclass(divided.name) where relkind = 'p')`,
+    [DIVIDED, tables],
+  )
 }
 
 /** A set with a lower number than the database's is of an older version, which runs beside newer ones: it is left out. */
@@ -143,7 +171,14 @@ async function takeTurn(client: pg.Client, log: Log): Promise<void> {
   ])
   if (rows[0]?.free) return
   log.info('waiting for another node that is migrating the database')
-  await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+  // One statement that waits would have a snapshot, for whose end an index that is made concurrently waits.
+  for (;;) {
+    await sleep(TURN_POLL_MS)
+    const { rows: again } = await client.query<{ free: boolean }>('select pg_try_advisory_lock($1) as free', [
+      MIGRATION_LOCK,
+    ])
+    if (again[0]?.free) return
+  }
 }
 
 async function createRecord(client: pg.Client): Promise<void> {
@@ -186,7 +221,13 @@ export function readMigrations(directory: string = MIGRATIONS): Migration[] {
 function readMigration(name: string, file: string): Migration {
   const sql = readFileSync(file, 'utf8')
   const checksum = createHash('sha256').update(sql).digest('hex')
-  return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
+  return {
+    name,
+    sql,
+    checksum,
+    breaking: /^-- breaking: /.test(sql),
+    concurrently: /^-- concurrently: /.test(sql),
+  }
 }
 
 function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
@@ -277,6 +318,37 @@ async function apply(
       }
       if (tries === 1) log.info({ [kind]: name }, `a ${kind} waits for tables that are in use`)
       await sleep(LOCK_WITHIN_MS)
+    }
+  }
+}
+
+/** The error `feature_not_supported`: the table is partitioned. */
+const NOT_CONCURRENTLY = '0A000'
+
+/**
+ * Makes an index while its table is read and written. What a run that died has left is dropped first. Partitioned tables do not
+ * allow that: theirs is made with the table locked, which only databases of development versions and those that are just being
+ * restored need.
+ */
+async function makeIndex(client: pg.Client, { name, sql }: Migration, log: Log): Promise<void> {
+  const statements = sql
+    .split(';')
+    .map((statement) => statement.replace(/^\s*--.*$/gm, '').trim())
+    .filter((statement) => statement !== '')
+  for (let tries = 1; ; tries++) {
+    try {
+      for (const statement of statements) await client.query(statement)
+      return
+    } catch (cause) {
+      const code = errorCode(cause)
+      if (code === NOT_CONCURRENTLY) {
+        const plain = sql.replaceAll(' concurrently ', ' ')
+        await apply(client, { kind: 'migration', name }, log, () => client.query(plain))
+        return
+      }
+      if (!IN_USE.has(code) || tries === LOCK_TRIES) {
+        throw new DatabaseError(`The migration ${name} failed: ${(cause as Error).message}`, { cause })
+      }
     }
   }
 }

@@ -9,10 +9,13 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
   let broken: Error | undefined
   try {
     await client.query('begin')
+    const afterwards: (() => void)[] = []
+    AFTER_COMMIT.set(client, afterwards)
     const result = await work(client)
     const end = await client.query('commit')
     // `work` swallowed an error: COMMIT of a failed transaction rolls back without one.
     if (end.command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back')
+    for (const step of afterwards) step()
     return result
   } catch (error) {
     await client.query('rollback').catch((cause: Error) => {
@@ -20,8 +23,19 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
     })
     throw error
   } finally {
+    AFTER_COMMIT.delete(client)
     client.release(broken)
   }
+}
+
+/** What is to happen after the commit, by the connection of the transaction. */
+const AFTER_COMMIT = new WeakMap<Queryable, (() => void)[]>()
+
+/** Runs `step`, which must not throw, when the transaction of `db` has committed; at once if `db` is in none. */
+export function afterCommit(db: Queryable, step: () => void): void {
+  const afterwards = AFTER_COMMIT.get(db)
+  if (afterwards === undefined) step()
+  else afterwards.push(step)
 }
 
 /** The errors `deadlock_detected` and `serialization_failure`. */

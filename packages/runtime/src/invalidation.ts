@@ -18,8 +18,27 @@ export type Invalidation =
 
 export const INVALIDATE_CHANNEL = 'invalidate'
 
-export function parseInvalidation(payload: string): Invalidation {
-  const { domain, path, prefix, purged, stored, host, account } = fieldsOf(payload)
+/** The payload is the id of a node that died: what it stored in its last moments may not have been told. */
+export const NODE_DIED_CHANNEL = 'node_died'
+
+/** A page that was stored: entries of it that are as new as that stay. */
+export type StoredPath = [domain: DomainId, path: PagePath, storedMs: number]
+
+/** Nodes of 0.2.0 understand it as everything. */
+export function storedPayload(pages: readonly StoredPath[]): string {
+  return JSON.stringify({ stored_pages: pages })
+}
+
+/** Returns what a payload tells, in its order. */
+export function parseInvalidations(payload: string): Invalidation[] {
+  const fields = fieldsOf(payload)
+  const pages = fields['stored_pages']
+  if (!Array.isArray(pages)) return [parseOne(fields)]
+  return pages.map(([domain, path, stored]: StoredPath) => parseOne({ domain, path, stored }))
+}
+
+function parseOne(fields: Record<string, unknown>): Invalidation {
+  const { domain, path, prefix, purged, stored, host, account } = fields
   if (typeof host === 'string') return { kind: 'host', host }
   if (typeof account === 'number') return { kind: 'account', account }
   if (typeof domain !== 'number') return { kind: 'everything' }
@@ -48,8 +67,10 @@ export type Held = {
 /** Tells the caches of each change from now on, and when notifications were lost. */
 export function invalidateOn(notifications: Notifications, held: readonly Held[]): void {
   notifications.on(INVALIDATE_CHANNEL, (payload) => {
-    const what = parseInvalidation(payload)
-    for (const cache of held) cache.invalidate(what)
+    for (const what of parseInvalidations(payload)) for (const cache of held) cache.invalidate(what)
+  })
+  notifications.on(NODE_DIED_CHANNEL, () => {
+    for (const cache of held) cache.lost()
   })
   notifications.onLost(() => {
     for (const cache of held) cache.lost()

@@ -30,6 +30,19 @@ describe('a rate in memory', () => {
     assert.equal(rate.waitMs('a'), null)
   })
 
+  it('a use that is given back may be taken again, in the same window', () => {
+    const { rate, clock } = newRate()
+    for (let n = 0; n < 3; n++) rate.count('a')
+    rate.giveBack('a')
+    assert.equal(rate.waitMs('a'), null)
+    clock.atMs += 1_000
+    rate.count('a')
+    assert.equal(rate.waitMs('a'), 59_000)
+    rate.giveBack('b')
+    for (let n = 0; n < 3; n++) rate.count('b')
+    assert.equal(rate.waitMs('b'), 60_000)
+  })
+
   it('remembers as many subjects as it may', () => {
     const { rate } = newRate(2)
     for (const subject of ['a', 'b', 'c']) for (let n = 0; n < 3; n++) rate.count(subject)

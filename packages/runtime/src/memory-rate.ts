@@ -36,6 +36,13 @@ export class MemoryRate {
     this.#windows.set(subject, { count: window.count + 1, endsMs: window.endsMs })
   }
 
+  /** Takes back a use that was counted in the window that is open. */
+  giveBack(subject: string): void {
+    const window = this.#window(subject)
+    if (window === null || window.count === 0) return
+    this.#windows.set(subject, { count: window.count - 1, endsMs: window.endsMs })
+  }
+
   #window(subject: string): { count: number; endsMs: number } | null {
     const window = this.#windows.get(subject)
     return window === undefined || window.endsMs <= this.#clock.nowMs() ? null : window

@@ -9,7 +9,7 @@ import { Note } from '../../parts/page.tsx'
 import { Loading, Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
-import { EmailField, emailProblem } from './credentials.tsx'
+import { EmailField, emailProblem } from './email-field.tsx'
 
 export default function ForgottenPassword() {
   const reset = useQuery(passwordResetQuery)

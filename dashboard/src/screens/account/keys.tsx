@@ -1,17 +1,26 @@
-import { Alert, Anchor, Button, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { RIGHTS, type Right } from '@prepaint/contract/roles.ts'
 import { useMutation, useQuery } from '@tanstack/react-query'
 
 import { keysQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
+import type { ApiKey } from '../../api/types.ts'
 import { Form, type Sent } from '../../parts/form.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
+import { DomainChoice } from './domain-choice.tsx'
 import classes from './keys.module.css'
 
 const MAX_KEYS = 5
+
+const MEANS: Record<Right, string> = {
+  read: 'see domains, pages, traffic and reports',
+  refresh: 'purge, refresh and render pages; what a site’s own front needs',
+  write: 'change domains, settings, redirects and certificates; does not include read',
+}
 
 const LIFETIMES = [
   { value: '', label: 'Never expires' },
@@ -25,8 +34,7 @@ export default function Keys() {
   const { api_keys: hasKeys } = useMe().plan
   const keys = useQuery(keysQuery)
   const create = useMutation({
-    mutationFn: (body: { name: string; expires_at: string | null }) =>
-      request<{ name: string; key: string }>('POST', '/api/keys', { body }),
+    mutationFn: (body: NewKeyBody) => request<{ name: string; key: string }>('POST', '/api/keys', { body }),
     onSuccess: () => keys.refetch(),
   })
   const active = keys.data?.filter(({ state }) => state === 'active').length ?? 0
@@ -59,6 +67,7 @@ export default function Keys() {
           secrets={keys}
           empty="Your keys are listed here. Until then, only the dashboard can change your domains."
           api="/api/keys"
+          limitsOf={limitsOf}
           effect="every program that uses it stops working"
           created={create.data === undefined ? null : shownOnce(create.data)}
           onSeen={create.reset}
@@ -68,26 +77,54 @@ export default function Keys() {
   )
 }
 
+/** What a key may do, if that is not everything. */
+function limitsOf({ rights, domains, created_by: author }: ApiKey): string[] {
+  const limits = rights.length === RIGHTS.length ? [] : [`may ${rights.join(' and ')}`]
+  if (domains !== null) limits.push(domains.length === 0 ? 'no domain' : domains.join(', '))
+  if (author !== null) limits.push(`made by ${author}`)
+  return limits
+}
+
 function shownOnce({ name, key }: { name: string; key: string }) {
   const command = `curl ${location.origin}/api/domains \\\n  -H 'X-Api-Key: ${key}'`
   return { name, secret: key, command: { label: 'List your domains with it', value: command } }
 }
 
+/** `domains` null: all, later ones too. */
+type NewKeyBody = { name: string; expires_at: string | null; rights: Right[]; domains: string[] | null }
+
 type Create = Sent & {
-  mutate: (body: { name: string; expires_at: string | null }, options: { onSuccess: () => void }) => void
+  mutate: (body: NewKeyBody, options: { onSuccess: () => void }) => void
 }
 
 function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
   const form = useForm({
-    initialValues: { name: '', lifetime: '', day: '' },
+    initialValues: {
+      ...{ name: '', lifetime: '', day: '' },
+      rights: [...RIGHTS] as Right[],
+      isLimited: false,
+      domains: [] as string[],
+    },
     validate: {
       name: (name) => (name.trim() === '' ? 'Name what will use it, such as "agency scripts"' : null),
       day: (day, { lifetime }) =>
         lifetime === 'day' && !isInFuture(day) ? 'Choose a date in the future' : null,
+      rights: (rights) => (rights.length === 0 ? 'Choose at least one right' : null),
+      domains: (domains, { isLimited }) =>
+        isLimited && domains.length === 0 ? 'Choose at least one domain' : null,
     },
   })
-  const submit = ({ name, lifetime, day }: typeof form.values) =>
-    create.mutate({ name: name.trim(), expires_at: expiryOf(lifetime, day) }, { onSuccess: form.reset })
+  const submit = ({ name, lifetime, day, rights, isLimited, domains }: typeof form.values) =>
+    create.mutate(
+      {
+        name: name.trim(),
+        expires_at: expiryOf(lifetime, day),
+        rights,
+        domains: isLimited ? domains : null,
+      },
+      { onSuccess: form.reset },
+    )
+  const { isLimited, domains } = form.values
   return (
     <Form sent={create} onSubmit={form.onSubmit(submit)}>
       <Stack gap="xs">
@@ -97,10 +134,31 @@ function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
           {form.values.lifetime === 'day' && (
             <TextInput type="date" label="Last day" required {...form.getInputProps('day')} />
           )}
-          <Button type="submit" loading={create.isPending} disabled={isFull} className={classes.submit}>
+        </div>
+        <Checkbox.Group label="Rights" {...form.getInputProps('rights')}>
+          <Stack gap={6} mt={6}>
+            {RIGHTS.map((right) => (
+              <Checkbox key={right} value={right} label={`${right}: ${MEANS[right]}`} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        <Checkbox
+          label="Only named domains"
+          checked={isLimited}
+          onChange={(event) => form.setFieldValue('isLimited', event.currentTarget.checked)}
+        />
+        {isLimited && (
+          <DomainChoice
+            chosen={domains}
+            error={form.errors['domains'] as string | undefined}
+            onChange={(chosen) => form.setFieldValue('domains', chosen)}
+          />
+        )}
+        <Group>
+          <Button type="submit" loading={create.isPending} disabled={isFull}>
             Create
           </Button>
-        </div>
+        </Group>
         {isFull && (
           <Note size="sm">An account can have {MAX_KEYS} active keys. Revoke one to create another.</Note>
         )}

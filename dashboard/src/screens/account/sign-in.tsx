@@ -1,17 +1,21 @@
 import { Anchor, Button, PasswordInput, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
 
 import { isDatabaseAway } from '../../api/database-state.ts'
 import { request } from '../../api/request.ts'
 import { sessionQuery, switchAccount } from '../../api/session.ts'
-import type { Me } from '../../api/types.ts'
+import type { SecondFactorAwaited, SignedInView, SignInAnswer } from '../../api/types.ts'
 import { Form } from '../../parts/form.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { nextPath, ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
-import { EmailField, emailProblem } from './credentials.tsx'
+import { EmailField, emailProblem } from './email-field.tsx'
+
+const PasskeySignIn = lazy(() => import('./passkey-sign-in.tsx'))
+const SecondFactorForm = lazy(() => import('./second-factor-form.tsx'))
 
 export default function SignIn() {
   const queries = useQueryClient()
@@ -25,12 +29,17 @@ export default function SignIn() {
       password: (password) => (password === '' ? 'Enter your password' : null),
     },
   })
+  const [step, setStep] = useState<SecondFactorAwaited | null>(null)
+  const enter = (session: SignedInView) => {
+    switchAccount(queries, session)
+    navigate(next, { replace: true })
+  }
   const signIn = useMutation({
     mutationFn: ({ email, password }: typeof form.values) =>
-      request<{ account: Me }>('POST', '/api/session', { body: { email: email.trim(), password } }),
-    onSuccess: ({ account }) => {
-      switchAccount(queries, account)
-      navigate(next, { replace: true })
+      request<SignInAnswer>('POST', '/api/session', { body: { email: email.trim(), password } }),
+    onSuccess: (answer) => {
+      if ('second_factor' in answer) setStep(answer.second_factor)
+      else enter(answer)
     },
     onError: (error) => {
       // The password was not judged, so it stays for the next attempt.
@@ -41,6 +50,13 @@ export default function SignIn() {
   })
 
   if (session.data !== null && session.data !== undefined) return <Redirect to={next} replace />
+  if (step !== null) {
+    return (
+      <Suspense fallback={null}>
+        <SecondFactorForm step={step} onDone={enter} onAgain={() => setStep(null)} />
+      </Suspense>
+    )
+  }
   return (
     <SignedOutFrame title="Sign in">
       <Form sent={signIn} onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
@@ -59,6 +75,9 @@ export default function SignIn() {
           <Anchor component={Link} href={ROUTES.forgotten} size="sm">
             Forgot your password?
           </Anchor>
+          <Suspense fallback={null}>
+            <PasskeySignIn onDone={enter} />
+          </Suspense>
         </Stack>
       </Form>
     </SignedOutFrame>

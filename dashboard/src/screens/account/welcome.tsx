@@ -1,18 +1,21 @@
-import { Anchor, Button, Stack } from '@mantine/core'
+import { Anchor, Button, PasswordInput, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError } from '../../api/api-error.ts'
 import { request } from '../../api/request.ts'
-import { switchAccount, useLinkToken } from '../../api/session.ts'
-import type { Me, SignInLink } from '../../api/types.ts'
+import { sessionQuery, switchAccount, useLinkToken } from '../../api/session.ts'
+import type { SecondFactorAwaited, SignedInView, SignInAnswer, SignInLink } from '../../api/types.ts'
 import { Form } from '../../parts/form.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
-import { EmailField, emailProblem, NewPassword, newPasswordRules } from './credentials.tsx'
+import { EmailField, emailProblem } from './email-field.tsx'
+import { NewPassword, newPasswordRules } from './new-password.tsx'
+import SecondFactorForm from './second-factor-form.tsx'
 
 const TEXTS: Record<SignInLink['kind'], { title: string; lead: string; button: string }> = {
   first: {
@@ -24,6 +27,11 @@ const TEXTS: Record<SignInLink['kind'], { title: string; lead: string; button: s
     title: 'Welcome to Prepaint',
     lead: 'You are invited. Choose a password to create your account.',
     button: 'Create my account',
+  },
+  member: {
+    title: 'Join an account',
+    lead: '',
+    button: 'Join the account',
   },
   reset: {
     title: 'Set a new password',
@@ -75,9 +83,71 @@ function BrokenLink({ why }: { why: string }) {
 }
 
 function UseLink({ token, link }: { token: string; link: SignInLink }) {
+  const session = useQuery(sessionQuery)
+  if (link.kind !== 'member') return <SetPassword token={token} link={link} />
+  if (session.data === undefined && session.error === null) return null
+  return <Join token={token} link={link} signedInAs={session.data?.person.email ?? null} />
+}
+
+/** The link of an invitation into an account. Who has a login needs its password, or is signed in with it. */
+function Join(props: { token: string; link: SignInLink; signedInAs: string | null }) {
+  const { token, link, signedInAs } = props
+  const entering = useEntering()
+  const isSignedIn = signedInAs === link.email
+  const form = useForm({
+    initialValues: { email: link.email ?? '', password: '' },
+    validate: { password: (password) => (isSignedIn || password !== '' ? null : 'Enter a password') },
+  })
+  const join = useMutation({
+    mutationFn: ({ password }: typeof form.values) => {
+      const body = isSignedIn ? { token } : { token, password }
+      return request<SignInAnswer>('POST', '/api/links/use', { body })
+    },
+    onSuccess: entering.take,
+  })
+  if (entering.step !== null) return entering.step
+  const lead = `${link.invited_by} invites you to ${link.account?.name} as ${link.role}.`
+  if (signedInAs !== null && !isSignedIn) {
+    return (
+      <SignedOutFrame title={`Join ${link.account?.name}`} lead={lead}>
+        <Text size="sm">
+          This invitation is for {link.email}, but you are signed in as {signedInAs}. Sign out first, then
+          open the link again.
+        </Text>
+        <Anchor component={Link} href={ROUTES.domains}>
+          Go to your domains
+        </Anchor>
+      </SignedOutFrame>
+    )
+  }
+  return (
+    <SignedOutFrame title={`Join ${link.account?.name}`} lead={lead}>
+      <Form sent={join} onSubmit={form.onSubmit((values) => join.mutate(values))}>
+        <Stack>
+          <EmailField isReadOnly input={form.getInputProps('email')} />
+          {!isSignedIn && (
+            <PasswordInput
+              label="Password"
+              description="If you have a login here, its password. If not, choose one."
+              autoComplete="current-password"
+              required
+              {...form.getInputProps('password')}
+            />
+          )}
+          <Refusal error={join.error} />
+          <Button type="submit" loading={join.isPending}>
+            Join the account
+          </Button>
+          <HowLong link={link} />
+        </Stack>
+      </Form>
+    </SignedOutFrame>
+  )
+}
+
+function SetPassword({ token, link }: { token: string; link: SignInLink }) {
   const texts = TEXTS[link.kind]
-  const queries = useQueryClient()
-  const [, navigate] = useLocation()
+  const entering = useEntering()
   const form = useForm({
     initialValues: { email: link.email ?? '', password: '', repeated: '' },
     validate: { email: emailProblem, ...newPasswordRules },
@@ -86,13 +156,11 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
     mutationFn: ({ email, password }: typeof form.values) => {
       // The address of an invited account is part of the link.
       const body = link.email === null ? { token, password, email: email.trim() } : { token, password }
-      return request<{ account: Me }>('POST', '/api/links/use', { body })
+      return request<SignInAnswer>('POST', '/api/links/use', { body })
     },
-    onSuccess: ({ account }) => {
-      switchAccount(queries, account)
-      navigate(ROUTES.domains, { replace: true })
-    },
+    onSuccess: entering.take,
   })
+  if (entering.step !== null) return entering.step
   return (
     <SignedOutFrame title={texts.title} lead={texts.lead}>
       <Form sent={use} onSubmit={form.onSubmit((values) => use.mutate(values))}>
@@ -102,16 +170,40 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
             isReadOnly={link.email !== null}
             input={form.getInputProps('email')}
           />
-          <NewPassword form={form} />
+          <NewPassword form={form} words={[form.values.email]} />
           <Refusal error={use.error} />
           <Button type="submit" loading={use.isPending}>
             {texts.button}
           </Button>
-          <Note>
-            The link works once and expires <TimeText at={link.expires_at} />.
-          </Note>
+          <HowLong link={link} />
         </Stack>
       </Form>
     </SignedOutFrame>
+  )
+}
+
+/** Goes on after a link was used: to the domains, or to the second step of the sign-in. */
+function useEntering(): { step: ReactNode; take: (answer: SignInAnswer) => void } {
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const [awaited, setAwaited] = useState<SecondFactorAwaited | null>(null)
+  const enter = (session: SignedInView) => {
+    switchAccount(queries, session)
+    navigate(ROUTES.domains, { replace: true })
+  }
+  const take = (answer: SignInAnswer) => {
+    if ('second_factor' in answer) setAwaited(answer.second_factor)
+    else enter(answer)
+  }
+  if (awaited === null) return { step: null, take }
+  const again = () => navigate(ROUTES.signIn)
+  return { step: <SecondFactorForm step={awaited} onDone={enter} onAgain={again} />, take }
+}
+
+function HowLong({ link }: { link: SignInLink }) {
+  return (
+    <Note>
+      The link works once and expires <TimeText at={link.expires_at} />.
+    </Note>
   )
 }

@@ -5,6 +5,7 @@ import { type PageFilter, pagesQuery } from '../../api/queries.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { isLong } from '../../live/changes.ts'
+import { May } from '../../parts/may.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Empty, Loaded, Trouble } from '../../parts/states.tsx'
 import classes from './cache.module.css'
@@ -17,9 +18,13 @@ import { WarmSection } from './warm.tsx'
 export default function DomainCache({ domain }: { domain: DomainWithSettings }) {
   return (
     <Stack gap="lg">
-      <WarmSection domain={domain} />
+      <May action="startWarm">
+        <WarmSection domain={domain} />
+      </May>
       <CachedPages domain={domain} />
-      <WebhookTokens domain={domain} />
+      <May action="createToken">
+        <WebhookTokens domain={domain} />
+      </May>
     </Stack>
   )
 }
@@ -64,13 +69,15 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
       {() => (
         <Stack gap="sm">
           <FilterBar filter={filter} onChange={changeFilter}>
-            <PageButtons
-              domain={domain}
-              selected={selected}
-              matching={matching}
-              isSearching={search !== ''}
-              onChange={setChanging}
-            />
+            <May action="purgePages">
+              <PageButtons
+                domain={domain}
+                selected={selected}
+                matching={matching}
+                isSearching={search !== ''}
+                onChange={setChanging}
+              />
+            </May>
           </FilterBar>
           <div className="sheet sheet-flush">
             {rows.length > 0 ? (

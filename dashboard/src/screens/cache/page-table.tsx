@@ -6,7 +6,7 @@ import { Link, useLocation } from 'wouter'
 
 import type { PageFilter } from '../../api/queries.ts'
 import type { ListedPage, PageOrder } from '../../api/types.ts'
-import { bytes } from '../../format.ts'
+import { bytes, visitedAgo } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { scrollTo, useWindowedRows } from '../../parts/windowed-rows.ts'
@@ -279,7 +279,7 @@ function PageRow(props: {
               {crawler.name}
             </span>{' '}
             <span className="quiet">
-              <TimeText at={crawler.visited_at} />
+              <TimeText at={crawler.visited_at} words={visitedAgo} />
             </span>
           </>
         )}

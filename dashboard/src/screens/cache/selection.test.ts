@@ -37,6 +37,7 @@ const WARM: Warm = {
   failed: 300,
   forbidden: 0,
   passed: 0,
+  redirected: 0,
   fresh: 0,
   left: 3_500,
   pages_per_second: 2.1,
@@ -55,11 +56,15 @@ it('the progress of a warm run is told in words, without counts of 0, and with w
     assert.deepEqual([warmHead(warm), warmPercent(warm)], [head, percent])
   }
   assert.deepEqual(warmNotes(WARM), ['300 failed'])
-  assert.deepEqual(warmNotes({ ...WARM, failed: 0, unchanged: 1_000, fresh: 2, forbidden: 3, passed: 4 }), [
-    '1,000 unchanged',
-    '2 still fresh',
-    '3 disallowed by robots.txt',
-    '4 excluded by a rule',
-  ])
+  assert.deepEqual(
+    warmNotes({ ...WARM, failed: 0, unchanged: 1_000, fresh: 2, forbidden: 3, passed: 4, redirected: 1 }),
+    [
+      '1,000 unchanged',
+      '2 still fresh',
+      '3 disallowed by robots.txt',
+      '4 excluded by a rule',
+      '1 skipped: redirected',
+    ],
+  )
   assert.match(warmCost(0), /no renders are left/)
 })

@@ -41,6 +41,7 @@ export function warmNotes(warm: Warm): string[] {
     [warm.fresh, 'still fresh'],
     [warm.forbidden, 'disallowed by robots.txt'],
     [warm.passed, 'excluded by a rule'],
+    [warm.redirected, 'skipped: redirected'],
   ]
   return all.filter(([value]) => value > 0).map(([value, text]) => `${count(value)} ${text}`)
 }

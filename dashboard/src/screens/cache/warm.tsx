@@ -1,14 +1,17 @@
-import { Alert, Button, Checkbox, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Checkbox, Progress, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { Link } from 'wouter'
 
 import { domainUrl, warmQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Warm } from '../../api/types.ts'
+import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Trouble } from '../../parts/states.tsx'
+import { rendersPath } from '../../route-map.ts'
 import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
 export function WarmSection({ domain }: { domain: DomainWithSettings }) {
@@ -51,7 +54,7 @@ export function WarmSection({ domain }: { domain: DomainWithSettings }) {
       }
     >
       {found.data === undefined && found.error !== null && <Trouble query={found} />}
-      {warm !== null && <WarmProgress warm={warm} />}
+      {warm !== null && <WarmProgress domain={domain.custom_domain} warm={warm} />}
       {found.data === null && (
         <Note size="sm">
           Never run. The progress appears here. Known pages are those in the cache, in the sitemaps, and
@@ -128,7 +131,7 @@ function StartWarm(props: {
   )
 }
 
-function WarmProgress({ warm }: { warm: Warm }) {
+function WarmProgress({ warm, domain }: { warm: Warm; domain: string }) {
   const percent = warmPercent(warm)
   const head = warmHead(warm)
   const notes = warmNotes(warm)
@@ -152,6 +155,11 @@ function WarmProgress({ warm }: { warm: Warm }) {
         <Note size="sm" className="number">
           {notes.join(' · ')}
         </Note>
+      )}
+      {warm.failed > 0 && (
+        <Anchor component={Link} href={rendersPath(domain, FAILED_OUTCOMES.join())} size="sm">
+          Show the failed renders
+        </Anchor>
       )}
       {hasStopped && warm.reason !== null && <Alert color="yellow">{stopText(warm.reason)}</Alert>}
       {warm.sitemaps.failures.length > 0 && (

@@ -41,6 +41,11 @@ export function crawlerCommand(
   return `curl -sI -A Googlebot --connect-to ${domain}:80:${host}:${port} http://${domain}/`
 }
 
+/** Requests the domain from its own front as a crawler. */
+export function frontCommand(domain: string): string {
+  return `curl -sD- -o /dev/null -A Googlebot https://${domain}/`
+}
+
 /** An IPv6 address needs brackets before a port. */
 function inBrackets(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host

@@ -9,8 +9,8 @@ import { Note } from '../../parts/page.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { crawlerCommand, dnsText, recordsFor } from './dns-records.ts'
 
-/** Where the domain points, and the records that point it here. */
-export function DnsInstructions({ domain }: { domain: string }) {
+/** Where the domain points, and the records that point it here; with a command that asks for it as a crawler. */
+export function DnsInstructions({ domain, hasCommand = true }: { domain: string; hasCommand?: boolean }) {
   const dns = useQuery(dnsQuery(domain))
   return (
     <Stack gap="sm">
@@ -32,7 +32,7 @@ export function DnsInstructions({ domain }: { domain: string }) {
           Check again
         </Button>
       </Group>
-      {dns.data?.state !== 'reaches-us' && <Records domain={domain} dns={dns.data} />}
+      {dns.data?.state !== 'reaches-us' && <Records domain={domain} dns={dns.data} hasCommand={hasCommand} />}
     </Stack>
   )
 }
@@ -43,7 +43,8 @@ function checkText({ data, error }: UseQueryResult<Dns>): string {
   return error === null ? '' : messageOf(error)
 }
 
-function Records({ domain, dns }: { domain: string; dns: Dns | undefined }) {
+function Records(props: { domain: string; dns: Dns | undefined; hasCommand: boolean }) {
+  const { domain, dns, hasCommand } = props
   const { records, note } = recordsFor(domain, dns?.target ?? null, location.hostname)
   return (
     <>
@@ -60,7 +61,12 @@ function Records({ domain, dns }: { domain: string; dns: Dns | undefined }) {
         />
       ))}
       {note !== null && <Note size="sm">{note}</Note>}
-      <CopyField label="Try it first, as a crawler" value={crawlerCommand(domain, dns, location.hostname)} />
+      {hasCommand && (
+        <CopyField
+          label="Try it first, as a crawler"
+          value={crawlerCommand(domain, dns, location.hostname)}
+        />
+      )}
     </>
   )
 }

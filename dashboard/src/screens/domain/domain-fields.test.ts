@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { crawlerCommand, recordsFor } from './dns-records.ts'
-import { asciiName, domainProblem, originCheck, originProblem } from './domain-fields.ts'
+import { asciiName, domainProblem, originCheck, originProblem, pastedName } from './domain-fields.ts'
 
 it('a domain name is refused while typing only if the server refuses it too, and normalised like there', () => {
   const names = ['www.example.com', 'EXAMPLE.com', 'bücher.example', 'example.com.', ' shop.example.com ']
@@ -71,4 +71,18 @@ it('a request as a crawler: to the port of this edge, or to the target', () => {
   assert.equal(command(null, 8080), 'www.a.example:80:127.0.0.1:8080')
   assert.equal(command(to('edge.b.example'), 8080), 'www.a.example:80:edge.b.example:80')
   assert.equal(command(to(null, ['2001:db8::5']), 8080), 'www.a.example:80:[2001:db8::5]:80')
+})
+
+it('a pasted address becomes the name of the site', () => {
+  for (const pasted of [
+    'https://www.X.com/',
+    'x.com/',
+    'WWW.x.com',
+    ' http://www.x.com:8080/shop?a=1#b ',
+    'x.com.',
+  ]) {
+    assert.match(pastedName(pasted), /^(www\.)?x\.com$/, pasted)
+  }
+  assert.equal(pastedName('https://müller.example/'), 'xn--mller-kva.example')
+  assert.deepEqual(['not a name', 'a@b.com', ''].map(pastedName), ['not a name', 'a@b.com', ''])
 })

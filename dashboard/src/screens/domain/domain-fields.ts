@@ -17,6 +17,14 @@ export function domainProblem(raw: string): string | null {
   return null
 }
 
+/** Takes the name out of an address that was pasted in any form: `https://www.X.com/shop` is `www.x.com`. */
+export function pastedName(raw: string): string {
+  const text = raw.trim()
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
+  const isName = url !== null && text !== '' && !/[\s@]/.test(text)
+  return isName ? url.hostname.replace(/\.$/, '') : text
+}
+
 /** Returns the name in lower case and punycode, as the server stores it, or null if it is not a name. */
 export function asciiName(name: string): string | null {
   const url = URL.parse(`https://${name.trim()}`)

@@ -1,12 +1,15 @@
 import { Anchor, Group, Menu } from '@mantine/core'
+import type { Action } from '@prepaint/contract/roles.ts'
 import IconSelector from '@tabler/icons-react/dist/esm/icons/IconSelector.mjs'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Link, Redirect } from 'wouter'
 import { ApiError } from '../../api/api-error.ts'
-import { domainQuery, domainsQuery } from '../../api/queries.ts'
+import { domainQuery, domainsQuery, integrationsQuery } from '../../api/queries.ts'
+import { useRights } from '../../api/rights.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { DomainBadges } from '../../parts/badges.tsx'
+import { Editable } from '../../parts/may.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded, Loading, NotFound } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
@@ -29,23 +32,34 @@ const SCREENS = [
   { part: 'cache', route: 'domainCache', Screen: Cache },
   { part: 'pages', route: 'domainCache', Screen: Inspection },
   { part: 'renders', route: 'domainRenders', Screen: Renders },
-  { part: 'site-files', route: 'domainSiteFiles', Screen: SiteFiles },
-  { part: 'crawlers', route: 'domainCrawlers', Screen: CrawlerPolicy },
-  { part: 'settings', route: 'domainSettings', Screen: Settings },
-] as const satisfies readonly {
+  { part: 'site-files', route: 'domainSiteFiles', Screen: SiteFiles, edits: 'replaceRedirects' },
+  { part: 'crawlers', route: 'domainCrawlers', Screen: CrawlerPolicy, edits: 'updateDomain' },
+  { part: 'settings', route: 'domainSettings', Screen: Settings, edits: 'updateDomain' },
+] as const satisfies readonly DomainPart[]
+
+type DomainPart = {
   part: string | undefined
   route: DomainRoute
   Screen: React.ComponentType<{ domain: DomainWithSettings }>
-}[]
+  /** The screen is there to do this; roles that may not do it only look. */
+  edits?: Action
+}
 
 export default function DomainScreen({ domain: name, part }: { domain: string; part: string | undefined }) {
   const domain = useQuery(domainQuery(name))
-  const shown = SCREENS.find((screen) => screen.part === part)
+  const may = useRights()
+  const integrations = useQuery({ ...integrationsQuery, enabled: may('listIntegrations') })
+  const shown: DomainPart | undefined = SCREENS.find((screen) => screen.part === part)
   // The former address of the tokens.
   if (part === 'tokens') return <Redirect to={domainPath('domainCache', name)} replace />
   if (shown === undefined) return <NotFound />
+  const tabs = DOMAIN_TABS.filter(({ needs }) => may(needs))
+  // Clients have no overview: it is about what they do not see.
+  if (!tabs.some(({ route }) => route === shown.route)) {
+    return part === undefined ? <Redirect to={domainPath('domainTraffic', name)} replace /> : <NotFound />
+  }
 
-  const { Screen } = shown
+  const { Screen, edits } = shown
   const isUnknown = domain.error instanceof ApiError && domain.error.status === 404
   return (
     <Page
@@ -53,7 +67,7 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
       above={
         <Group gap="md">
           <Anchor component={Link} href={ROUTES.domains} size="sm">
-            All domains
+            All sites
           </Anchor>
           <DomainSwitcher current={name} route={shown.route} />
         </Group>
@@ -61,7 +75,11 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
       lead={
         domain.data && (
           <Group gap={6} mt={4}>
-            <DomainBadges isActive={domain.data.is_active} hasCertificate={domain.data.ssl_enabled} />
+            <DomainBadges
+              isActive={domain.data.is_active}
+              hasCertificate={domain.data.ssl_enabled}
+              integration={integrations.data?.find((integration) => integration.domain === name)}
+            />
           </Group>
         )
       }
@@ -74,7 +92,7 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
             <>
               <Tabs
                 label="This domain"
-                tabs={DOMAIN_TABS.map(({ route, title, Icon }) => ({
+                tabs={tabs.map(({ route, title, Icon }) => ({
                   title,
                   Icon,
                   href: domainPath(route, name),
@@ -82,7 +100,13 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
                 }))}
               />
               <Suspense fallback={<Loading />}>
-                <Screen domain={data} />
+                {edits === undefined ? (
+                  <Screen domain={data} />
+                ) : (
+                  <Editable action={edits}>
+                    <Screen domain={data} />
+                  </Editable>
+                )}
               </Suspense>
             </>
           )}

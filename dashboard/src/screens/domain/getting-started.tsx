@@ -5,9 +5,11 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
-import { dnsQuery, pageCountQuery } from '../../api/queries.ts'
+import { dnsQuery, integrationQuery, pageCountQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
+import type { DomainWithSettings } from '../../api/types.ts'
+import { isBehindFront } from '../../installation.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { domainPath, pagePath } from '../../route-map.ts'
@@ -21,10 +23,10 @@ export function FirstSteps({ add }: { add: ReactNode }) {
         people get your site, unchanged.
       </Step>
       <Step title="See a page as a crawler sees it" isDone={false}>
-        Before any DNS change: compare the rendered page with the page for people.
+        Before any change: compare the rendered page with the page for people.
       </Step>
-      <Step title="Point the DNS here" isDone={false}>
-        One record at your DNS provider. Your domain shows which one.
+      <Step title="Send crawlers here" isDone={false}>
+        By one record at your DNS provider, or by the web server, CDN or application that you have.
       </Step>
       <Step title="First crawler visit" isDone={false}>
         {CRAWLER_NOTE}
@@ -33,13 +35,20 @@ export function FirstSteps({ add }: { add: ReactNode }) {
   )
 }
 
-export function DomainSteps({ domain: name }: { domain: string }) {
+export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
+  const name = domain.custom_domain
   const [isHidden, setHidden] = useState(() => readHidden(name))
   const pages = useQuery(pageCountQuery(name))
-  const dns = useQuery(dnsQuery(name))
+  const integration = useQuery(integrationQuery(name))
+  const state = integration.data?.state ?? 'not_seen'
+  const isBehind = isBehindFront({ way: domain.settings.way, state })
+  const dns = useQuery({ ...dnsQuery(name), enabled: !isBehind })
   const summaries = useQuery(trafficSummariesQuery)
   const crawler = summaries.data?.find(({ domain }) => domain === name)?.last_crawler ?? null
-  if (isHidden) return null
+  // A site behind a front needs no certificate here: its steps end with the first crawler.
+  const isLoaded = integration.data !== undefined && summaries.data !== undefined
+  const isSetUp = isBehind && (!isLoaded || (state !== 'not_seen' && crawler !== null))
+  if (isHidden || isSetUp) return null
   return (
     <Checklist
       onHide={() => {
@@ -55,15 +64,26 @@ export function DomainSteps({ domain: name }: { domain: string }) {
         isDone={(pages.data ?? 0) > 0}
         action={<RenderHomePage domain={name} isCached={(pages.data ?? 0) > 0} />}
       >
-        Before any DNS change: compare the rendered page with the page for people.
+        Before any change: compare the rendered page with the page for people.
       </Step>
-      <Step
-        title="Point the DNS here"
-        isDone={dns.data?.state === 'reaches-us'}
-        action={<Button {...BUTTON} component="a" href="#dns" children="Show the record" />}
-      >
-        One record at your DNS provider. The check is repeated every 20 seconds.
-      </Step>
+      {!isBehind ? (
+        <Step
+          title="Point the DNS here"
+          isDone={dns.data?.state === 'reaches-us' || state === 'proxy'}
+          action={<Button {...BUTTON} component="a" href="#connect" children="Show the record" />}
+        >
+          One record at your DNS provider. The check is repeated every 20 seconds. You can also keep the DNS
+          and add a middleware.
+        </Step>
+      ) : (
+        <Step
+          title="Add the middleware"
+          isDone={state !== 'not_seen'}
+          action={<Button {...BUTTON} component="a" href="#connect" children="Show the file" />}
+        >
+          One file of your web server, CDN or application. This step is done once it sends a crawler.
+        </Step>
+      )}
       <Step
         title="First crawler visit"
         isDone={crawler !== null}

@@ -11,7 +11,6 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
 import { HealthSentence } from '../notifications/incidents.tsx'
-import { DnsInstructions } from './dns.tsx'
 import { FrontSection } from './front.tsx'
 import { DomainSteps } from './getting-started.tsx'
 
@@ -29,8 +28,9 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
           .
         </Alert>
       )}
-      {!domain.ssl_enabled && <DomainSteps domain={name} />}
+      {!domain.ssl_enabled && <DomainSteps domain={domain} />}
       <HealthSentence domain={name} />
+      <FrontSection domain={domain} />
       <div className="columns">
         <CurrentState domain={domain} />
         <Section
@@ -43,17 +43,13 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
             cached.
           </Note>
         </Section>
-        <Section title="Certificate">
-          <Loaded query={certificate} rows={2}>
-            {(found) => <CertificateFacts found={found} />}
-          </Loaded>
-        </Section>
-      </div>
-      <FrontSection domain={name} />
-      <div id="dns">
-        <Section title="DNS">
-          <DnsInstructions domain={name} />
-        </Section>
+        {domain.settings.way === 'dns' && (
+          <Section title="Certificate">
+            <Loaded query={certificate} rows={2}>
+              {(found) => <CertificateFacts found={found} />}
+            </Loaded>
+          </Section>
+        )}
       </div>
     </Stack>
   )

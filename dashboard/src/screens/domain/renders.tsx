@@ -1,12 +1,14 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { Link } from 'wouter'
+import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { JOB_OUTCOMES } from '@prepaint/contract/outcome/job.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { Link, useSearchParams } from 'wouter'
 
-import { completePagesQuery, rendersQuery } from '../../api/queries.ts'
+import { completePagesQuery, type RenderListFilter, renderListQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, Render } from '../../api/types.ts'
 import { bytes, count, counted, milliseconds, percent } from '../../format.ts'
-import { OutcomeBadge } from '../../parts/badges.tsx'
+import { FAILED_OUTCOMES, OutcomeBadge } from '../../parts/badges.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { type FactRow, Facts, Note } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -15,28 +17,152 @@ import { pagePath } from '../../route-map.ts'
 import classes from './renders.module.css'
 
 export default function DomainRenders({ domain }: { domain: DomainWithSettings }) {
-  const renders = useQuery(rendersQuery(domain.custom_domain))
+  const name = domain.custom_domain
+  const [filter, change] = useRenderFilter()
+  const renders = useInfiniteQuery(renderListQuery(name, filter))
+  const list = renders.data?.pages.flatMap((part) => part.renders)
   return (
-    <Loaded query={renders} rows={6}>
-      {(list) => (
-        <Stack>
-          <Note size="sm">
-            The last 50 renders, newest first. Records are kept for a week, up to 20 per page.
-          </Note>
-          <CompleteShare domain={domain.custom_domain} />
+    <Stack>
+      <Note size="sm">Newest first. Records are kept for a week, up to 20 per page.</Note>
+      <CompleteShare domain={name} />
+      <Filters filter={filter} change={change} />
+      <Loaded query={{ data: list, error: renders.error, refetch: renders.refetch }} rows={6}>
+        {(shown) => (
           <div className="sheet sheet-flush">
-            {list.length === 0 ? (
-              <Empty title="No renders in the last week">
-                Renders are listed here, each with a record of what happened. A page is rendered when a
-                crawler requests it and it is not cached, and when you refresh it.
-              </Empty>
+            {shown.length === 0 ? (
+              <NoRenders filter={filter} change={change} />
             ) : (
-              <RenderTable domain={domain.custom_domain} renders={list} />
+              <RenderTable domain={name} renders={shown} />
             )}
           </div>
-        </Stack>
+        )}
+      </Loaded>
+      {renders.hasNextPage && (
+        <Group justify="center">
+          <Button
+            variant="default"
+            loading={renders.isFetchingNextPage}
+            onClick={() => renders.fetchNextPage()}
+          >
+            Show older renders
+          </Button>
+        </Group>
       )}
-    </Loaded>
+    </Stack>
+  )
+}
+
+const NO_FILTER: RenderListFilter = { outcome: '', path: '', priority: '', hours: '' }
+
+type Change = (changed: Partial<RenderListFilter>) => void
+
+/** The filter in the address. Changes make no entry in the browser's history. */
+function useRenderFilter(): [RenderListFilter, Change] {
+  const [params, setParams] = useSearchParams()
+  const filter: RenderListFilter = {
+    outcome: params.get('outcome') ?? '',
+    path: params.get('path') ?? '',
+    priority: params.get('priority') ?? '',
+    hours: params.get('hours') ?? '',
+  }
+  const change: Change = (changed) => {
+    const query = Object.entries({ ...filter, ...changed }).filter(([, value]) => value !== '')
+    setParams(new URLSearchParams(query), { replace: true })
+  }
+  return [filter, change]
+}
+
+const OUTCOMES = [
+  { value: '', label: 'All outcomes' },
+  { value: FAILED_OUTCOMES.join(), label: 'Failed' },
+  ...JOB_OUTCOMES.filter((outcome) => outcome !== 'probed' && outcome !== 'tried').map((outcome) => ({
+    value: outcome,
+    label: outcome,
+  })),
+]
+
+const PRIORITY_NAMES = [
+  { value: '', label: 'All reasons' },
+  { value: 'live', label: 'A crawler waited' },
+  { value: 'refresh', label: 'Refresh' },
+  { value: 'warm', label: 'Warm' },
+]
+
+const SPANS = [
+  { value: '', label: 'Last 7 days' },
+  { value: '24', label: 'Last 24 hours' },
+  { value: '1', label: 'Last hour' },
+]
+
+const TYPING_MS = 250
+
+function Filters({ filter, change }: { filter: RenderListFilter; change: Change }) {
+  const [path, setPath] = useState(filter.path)
+  const later = useDebouncedCallback((text: string) => change({ path: text.trim() }), TYPING_MS)
+  // Cleared from elsewhere.
+  useEffect(() => {
+    if (filter.path === '') setPath('')
+  }, [filter.path])
+  const isKnown = OUTCOMES.some(({ value }) => value === filter.outcome)
+  // Several outcomes may come in a link.
+  const outcomes = isKnown ? OUTCOMES : [...OUTCOMES, { value: filter.outcome, label: filter.outcome }]
+  return (
+    <Group gap="sm" role="search">
+      <TextInput
+        type="search"
+        aria-label="Part of the path"
+        placeholder="Path"
+        autoComplete="off"
+        spellCheck={false}
+        flex="1 1 12rem"
+        value={path}
+        onChange={(event) => {
+          setPath(event.currentTarget.value)
+          later(event.currentTarget.value)
+        }}
+      />
+      <NativeSelect
+        aria-label="Outcome"
+        data={outcomes}
+        value={filter.outcome}
+        onChange={(event) => change({ outcome: event.currentTarget.value })}
+      />
+      <NativeSelect
+        aria-label="Reason"
+        data={PRIORITY_NAMES}
+        value={filter.priority}
+        onChange={(event) => change({ priority: event.currentTarget.value })}
+      />
+      <NativeSelect
+        aria-label="Time"
+        data={SPANS}
+        value={filter.hours}
+        onChange={(event) => change({ hours: event.currentTarget.value })}
+      />
+    </Group>
+  )
+}
+
+function NoRenders({ filter, change }: { filter: RenderListFilter; change: Change }) {
+  if (Object.values(filter).some((value) => value !== '')) {
+    return (
+      <Empty
+        title="No render matches"
+        action={
+          <Button variant="default" onClick={() => change(NO_FILTER)}>
+            Show all renders
+          </Button>
+        }
+      >
+        No render of the last week has this outcome, path, reason and time.
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No renders in the last week">
+      Renders are listed here, each with a record of what happened. A page is rendered when a crawler requests
+      it and it is not cached, and when you refresh it.
+    </Empty>
   )
 }
 

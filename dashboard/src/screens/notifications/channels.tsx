@@ -6,12 +6,13 @@ import { Link } from 'wouter'
 import { channelsQuery, useChannelRequest } from '../../api/notification-queries.ts'
 import type { Channels } from '../../api/types.ts'
 import { RowButton } from '../../parts/data-table.tsx'
+import { Editable, May } from '../../parts/may.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { Endpoints } from './endpoints.tsx'
-import { kindTitle } from './incidents.tsx'
+import { kindTitle } from './kind-title.ts'
 
 type Email = Channels['emails'][number]
 
@@ -32,9 +33,15 @@ export default function Notifications() {
   return (
     <Page title="Notifications" lead="Who gets e-mails, and where events are sent." actions={report}>
       <Loaded query={channels}>
-        {(data) => <Emails key={JSON.stringify(data)} stored={data.emails} byMail={data.by_mail} />}
+        {(data) => (
+          <Editable action="putNotifications">
+            <Emails key={JSON.stringify(data)} stored={data.emails} byMail={data.by_mail} />
+          </Editable>
+        )}
       </Loaded>
-      <Endpoints />
+      <May action="listEndpoints">
+        <Endpoints />
+      </May>
     </Page>
   )
 }

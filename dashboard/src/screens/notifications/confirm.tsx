@@ -7,9 +7,46 @@ import { Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
 
-/** The target of the link in a confirmation e-mail. A button, because mail programs open links. */
+/** The target of links in e-mails that confirm an address: of notifications, or of a login. */
 export default function Confirm() {
   const token = useLinkToken()
+  return token.startsWith('pp_em_') ? <ConfirmLogin token={token} /> : <ConfirmRecipient token={token} />
+}
+
+/** Changes the address of a login, or undoes a change. A button, because mail programs open links. */
+function ConfirmLogin({ token }: { token: string }) {
+  const confirm = useMutation({
+    mutationFn: () =>
+      request<{ email: string; undone: boolean }>('POST', '/api/person/email/confirm', { body: { token } }),
+  })
+  if (confirm.data !== undefined) {
+    const { email, undone } = confirm.data
+    const lead = undone
+      ? `Your login has the address ${email} again, and is signed out everywhere. Set a new password.`
+      : `Your login has the address ${email} now.`
+    return (
+      <SignedOutFrame title={undone ? 'Undone' : 'Confirmed'} lead={lead}>
+        <Anchor component={Link} href={undone ? ROUTES.forgotten : ROUTES.domains}>
+          {undone ? 'Set a new password' : 'Go to your domains'}
+        </Anchor>
+      </SignedOutFrame>
+    )
+  }
+  return (
+    <SignedOutFrame
+      title="Address of your login"
+      lead="Confirm the address of your login, as the e-mail says."
+    >
+      <Button loading={confirm.isPending} onClick={() => confirm.mutate()}>
+        Go on
+      </Button>
+      <Refusal error={confirm.error} />
+    </SignedOutFrame>
+  )
+}
+
+/** A button, because mail programs open links. */
+function ConfirmRecipient({ token }: { token: string }) {
   const confirm = useMutation({
     mutationFn: () => request<{ email: string }>('POST', '/api/notifications/confirm', { body: { token } }),
   })

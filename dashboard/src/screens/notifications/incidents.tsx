@@ -1,5 +1,4 @@
 import { Anchor, Badge, List, Text } from '@mantine/core'
-import { type IncidentKind, KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { incidentsQuery } from '../../api/notification-queries.ts'
@@ -8,12 +7,7 @@ import { type FactRow, Facts, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath, ROUTES } from '../../route-map.ts'
-
-/** Names a kind of incident at the start of a sentence. */
-export function kindTitle(kind: IncidentKind): string {
-  const { words } = KINDS[kind]
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
-}
+import { kindTitle } from './kind-title.ts'
 
 export default function Incidents() {
   const incidents = useQuery(incidentsQuery())
@@ -77,8 +71,9 @@ function incidentFacts({ state, since, resolved_at: endedAt, resolution, evidenc
 }
 
 /** Earlier versions recorded what changed after the problem began, too. That cannot be its cause. */
-function changesBefore(changes: Incident['evidence']['changes'], since: string) {
-  return changes.filter(({ at }) => Date.parse(at) <= Date.parse(since))
+function changesBefore(changes: Incident['evidence']['changes'] | undefined, since: string) {
+  // Clients do not see what was changed.
+  return (changes ?? []).filter(({ at }) => Date.parse(at) <= Date.parse(since))
 }
 
 /** The health of a domain in one sentence. */

@@ -3,19 +3,19 @@ import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { accountsQuery } from '../../api/queries.ts'
+import { accountsQuery, ownAccountsQuery, personsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import { useMe } from '../../api/session.ts'
-import type { AccountInList, MadeLink } from '../../api/types.ts'
+import { useSession } from '../../api/session.ts'
+import type { AccountInList, MadeLink, PersonInList } from '../../api/types.ts'
 import { count, exactTime } from '../../format.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
+import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Note, Page } from '../../parts/page.tsx'
+import { Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { emailProblem } from '../account/credentials.tsx'
+import { emailProblem } from '../account/email-field.tsx'
 
 type Made = { title: string } & MadeLink
 
@@ -41,6 +41,7 @@ export default function Accounts() {
       }
     >
       <Loaded query={accounts}>{(data) => <AccountTable {...data} onMade={setMade} />}</Loaded>
+      <Persons />
       {isInviting && accounts.data !== undefined && (
         <Invite
           plans={accounts.data.plans}
@@ -69,12 +70,15 @@ function AccountTable(props: {
   onMade: (made: Made) => void
 }) {
   const [search, setSearch] = useState('')
-  const found = props.accounts.filter(({ email }) => email.includes(search.trim().toLowerCase()))
+  const sought = search.trim().toLowerCase()
+  const found = props.accounts.filter(
+    ({ email, name }) => email.includes(sought) || name.toLowerCase().includes(sought),
+  )
   return (
     <Stack>
       <TextInput
-        aria-label="Search by e-mail"
-        placeholder="Search by e-mail"
+        aria-label="Search by name or e-mail"
+        placeholder="Search by name or e-mail"
         type="search"
         maw={360}
         value={search}
@@ -90,6 +94,7 @@ function AccountTable(props: {
               title: 'Plan',
               cell: (account) => <PlanSelect account={account} plans={props.plans} />,
             },
+            { title: 'Members', kind: 'number', cell: ({ members }) => count(members) },
             { title: 'Domains', kind: 'number', cell: ({ domains }) => count(domains) },
             { title: 'Renders this month', kind: 'number', cell: ({ renders_used }) => count(renders_used) },
             {
@@ -101,7 +106,7 @@ function AccountTable(props: {
         />
         {found.length === 0 && (
           <Note size="sm" p="md">
-            No account has this in its e-mail address.
+            No account has this in its name or e-mail address.
           </Note>
         )}
       </div>
@@ -114,12 +119,12 @@ function AccountName({ account }: { account: AccountInList }) {
     <>
       <Group gap={6}>
         <Text size="sm" fw={500} className="break">
-          {account.email}
+          {account.name}
         </Text>
         {account.suspended && <Badge color="red">suspended</Badge>}
-        {account.role === 'operator' && <Badge>operator</Badge>}
       </Group>
       <Note>
+        {account.name === account.email ? '' : `${account.email}, `}
         {account.can_sign_in ? 'created ' : 'cannot sign in yet, created '}
         <TimeText at={account.created_at} />
       </Note>
@@ -128,17 +133,12 @@ function AccountName({ account }: { account: AccountInList }) {
 }
 
 /** One change of an account. */
-type Change =
-  | { kind: 'plan'; plan: string }
-  | { kind: 'role'; role: AccountInList['role'] }
-  | { kind: 'suspended'; suspended: boolean }
+type Change = { kind: 'plan'; plan: string } | { kind: 'suspended'; suspended: boolean }
 
 function bodyOf(change: Change): Partial<AccountInList> {
   switch (change.kind) {
     case 'plan':
       return { plan: change.plan }
-    case 'role':
-      return { role: change.role }
     case 'suspended':
       return { suspended: change.suspended }
   }
@@ -148,8 +148,6 @@ function changeText(change: Change): string {
   switch (change.kind) {
     case 'plan':
       return `now has the plan ${change.plan}`
-    case 'role':
-      return `is now ${change.role}`
     case 'suspended':
       return change.suspended ? 'is suspended' : 'is no longer suspended'
   }
@@ -160,8 +158,6 @@ function undoOf(change: Change, before: AccountInList): Change | null {
   switch (change.kind) {
     case 'plan':
       return { kind: 'plan', plan: before.plan }
-    case 'role':
-      return { kind: 'role', role: before.role }
     case 'suspended':
       return null
   }
@@ -199,9 +195,9 @@ function PlanSelect({ account, plans }: { account: AccountInList; plans: string[
 }
 
 function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (made: Made) => void }) {
-  const { email, role, suspended } = account
-  const isMe = email === useMe().email
-  const isOperator = role === 'operator'
+  const { email, suspended } = account
+  const own = useQuery(ownAccountsQuery)
+  const isMe = own.data?.some(({ id }) => id === account.id) === true
   const change = useChange(account)
   const [isSuspending, setSuspending] = useState(false)
   const reset = useMutation({
@@ -219,12 +215,6 @@ function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (mad
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => reset.mutate()}>Create a password link</Menu.Item>
-          <Menu.Item
-            disabled={isMe}
-            onClick={() => change.mutate({ made: { kind: 'role', role: isOperator ? 'owner' : 'operator' } })}
-          >
-            {isOperator ? 'Make an owner' : 'Make an operator'}
-          </Menu.Item>
           {suspended ? (
             <Menu.Item
               disabled={isMe}
@@ -262,13 +252,13 @@ function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (mad
 
 function Invite(props: { plans: string[]; onClose: () => void; onMade: (made: Made) => void }) {
   const form = useForm({
-    initialValues: { email: '', plan: props.plans[0] ?? '', role: 'owner' },
+    initialValues: { email: '', name: '', plan: props.plans[0] ?? '', role: 'owner' },
     validate: { email: emailProblem },
   })
   const invite = useMutation({
-    mutationFn: ({ email, plan, role }: typeof form.values) =>
+    mutationFn: ({ email, name, plan, role }: typeof form.values) =>
       request<MadeLink>('POST', '/api/operator/invitations', {
-        body: { email: email.trim(), plan, role },
+        body: { email: email.trim(), name: name.trim() || undefined, plan, role },
       }),
     onSuccess: (made, { email }) => props.onMade({ title: `An invitation for ${email.trim()}`, ...made }),
   })
@@ -281,6 +271,11 @@ function Invite(props: { plans: string[]; onClose: () => void; onMade: (made: Ma
       onClose={props.onClose}
     >
       <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
+      <TextInput
+        label="Name of the account"
+        placeholder="The e-mail address"
+        {...form.getInputProps('name')}
+      />
       <NativeSelect label="Plan" data={props.plans} {...form.getInputProps('plan')} />
       <NativeSelect
         label="Role"
@@ -291,5 +286,64 @@ function Invite(props: { plans: string[]; onClose: () => void; onMade: (made: Ma
         {...form.getInputProps('role')}
       />
     </FormDialog>
+  )
+}
+
+/** Everyone who can sign in. Operators are made here. */
+function Persons() {
+  const persons = useQuery(personsQuery)
+  return (
+    <Section title="Persons" lead="Everyone who can sign in. Operators can see and change all accounts.">
+      <Loaded query={persons}>
+        {(rows) => (
+          <DataTable
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Person',
+                cell: ({ email, can_sign_in, is_operator }) => (
+                  <>
+                    <Group gap={6}>
+                      <Text size="sm" fw={500} className="break">
+                        {email}
+                      </Text>
+                      {is_operator && <Badge>operator</Badge>}
+                    </Group>
+                    {!can_sign_in && <Note>has no password yet</Note>}
+                  </>
+                ),
+              },
+              { title: 'Accounts', kind: 'number', cell: ({ accounts }) => count(accounts) },
+              { title: 'Since', cell: ({ created_at }) => <TimeText at={created_at} /> },
+              { title: 'Actions', kind: 'action', cell: (person) => <OperatorButton person={person} /> },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+function OperatorButton({ person }: { person: PersonInList }) {
+  const queries = useQueryClient()
+  const { id } = useSession().person
+  const { email, is_operator: isOperator } = person
+  const change = useMutation({
+    mutationFn: (makes: boolean) =>
+      request('PUT', `/api/operator/persons/${person.id}`, { body: { is_operator: makes } }),
+    onSuccess: async (_answer, makes) => {
+      notifyDone(makes ? `${email} is an operator` : `${email} is no operator now`)
+      await queries.invalidateQueries({ queryKey: personsQuery.queryKey })
+    },
+    onError: (error) => notifyFailed(`${email} was not changed`, error),
+  })
+  // The server refuses it too: the last operator could lock everyone out.
+  if (person.id === id) return <Badge variant="default">you</Badge>
+  return (
+    <RowButton
+      label={isOperator ? 'End operator' : 'Make operator'}
+      onClick={() => change.mutate(!isOperator)}
+    />
   )
 }

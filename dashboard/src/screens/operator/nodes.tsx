@@ -64,7 +64,7 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
             cell: ({ load, cores }) => `${load.toFixed(2)} of ${counted(cores, 'core')}`,
           },
           {
-            title: 'Memory',
+            title: 'Memory (PSS)',
             kind: 'number',
             className: 'one-line',
             cell: ({ memory_bytes }) => bytes(memory_bytes),

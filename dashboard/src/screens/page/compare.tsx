@@ -1,9 +1,10 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
+
 import { Alert, Anchor, Button, Loader, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-
 import { domainUrl, inspectionQuery, isUnderWay } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
+import { useRights } from '../../api/rights.ts'
 import type { Inspection } from '../../api/types.ts'
 import { count, counted, milliseconds } from '../../format.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
@@ -28,7 +29,8 @@ export function Compare({ domain, page }: ViewProps) {
       queries.invalidateQueries({ queryKey: inspectionQuery(name, page.path, page.variant).queryKey }),
     onError: (error) => notifyFailed('The inspection did not start', error),
   })
-  const button = (
+  const may = useRights()
+  const button = may('createInspection') && (
     <Button loading={inspect.isPending} disabled={isUnderWay(inspection)} onClick={() => inspect.mutate()}>
       {inspection === null ? 'Inspect now' : 'Inspect again'}
     </Button>
@@ -83,7 +85,8 @@ function ChangedByRule({ changes }: { changes: RuleChanges | null }) {
   )
 }
 
-function Screenshots({ name, inspection }: { name: string; inspection: Inspection }) {
+/** Both versions side by side, or why they are not there yet. */
+export function Screenshots({ name, inspection }: { name: string; inspection: Inspection }) {
   const { state, reason, crawler, person } = inspection
   if (isUnderWay(inspection)) {
     return (

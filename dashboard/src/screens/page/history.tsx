@@ -32,10 +32,11 @@ export function History({ page: { history } }: ViewProps) {
       </div>
     )
   }
+  const cut = [before.facts, after.facts].find((facts) => keptChars(facts) < facts.textChars)
   return (
     <Section
       title="History"
-      lead="The last 5 different versions within 30 days. The first 20,000 characters and 300 links of each are compared."
+      lead="The last 5 different versions within 30 days. At most the first 20,000 characters and 300 links of each are compared."
     >
       <Stack gap="md">
         <NativeSelect
@@ -50,12 +51,19 @@ export function History({ page: { history } }: ViewProps) {
         />
         <Note size="sm">
           Compared with the version of {exactTimeWithSeconds(before.rendered_at)}, {bytes(before.html_bytes)}.
+          {cut !== undefined &&
+            ` Only the first ${count(keptChars(cut))} of ${count(cut.textChars)} characters are known.`}
           {after.status !== before.status && ` The status changed from ${before.status} to ${after.status}.`}
         </Note>
         <DifferenceList before={before.facts} after={after.facts} names={['Before', 'After']} />
       </Stack>
     </Section>
   )
+}
+
+/** How much of the text a digest has. */
+function keptChars({ text }: PageFacts): number {
+  return text.reduce((chars, line) => chars + line.length, 0)
 }
 
 const SHOWN = 50

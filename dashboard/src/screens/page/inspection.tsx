@@ -1,16 +1,18 @@
 import { Anchor, Badge, Button, Group, Stack, Text, Title } from '@mantine/core'
 import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
+import type { Action } from '@prepaint/contract/roles.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-
 import { inspectionQuery } from '../../api/queries.ts'
-import type { DomainWithSettings, PageInspection } from '../../api/types.ts'
+import { useRights } from '../../api/rights.ts'
+import type { DomainWithSettings, PageInspection, Settings } from '../../api/types.ts'
 import { DEVICE_LABELS } from '../../devices.ts'
-import { bytes, milliseconds } from '../../format.ts'
+import { bytes, milliseconds, visitedAgo } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
+import { May } from '../../parts/may.tsx'
 import { Note, Section, useTitle } from '../../parts/page.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Empty, Loaded, NotFound } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { domainPath, type PageView, pagePath } from '../../route-map.ts'
@@ -25,14 +27,19 @@ import { Source } from './source.tsx'
 
 export type ViewProps = { domain: DomainWithSettings; page: PageInspection }
 
-const VIEWS = [
-  { view: 'compare', title: 'Crawlers and people', View: Compare },
-  { view: 'facts', title: 'Content', View: PageFactsView },
-  { view: 'source', title: 'Source', View: Source },
-  { view: 'renders', title: 'Renders', View: Renders },
-  { view: 'history', title: 'History', View: History },
-  { view: 'preview', title: 'Link preview', View: Preview },
-] as const satisfies readonly { view: PageView; title: string; View: React.ComponentType<ViewProps> }[]
+const VIEWS: readonly {
+  view: PageView
+  title: string
+  View: React.ComponentType<ViewProps>
+  needs: Action
+}[] = [
+  { view: 'compare', title: 'Crawlers and people', View: Compare, needs: 'getInspectionPicture' },
+  { view: 'facts', title: 'Content', View: PageFactsView, needs: 'getPageDetails' },
+  { view: 'source', title: 'Source', View: Source, needs: 'readPageSource' },
+  { view: 'renders', title: 'Renders', View: Renders, needs: 'listRenders' },
+  { view: 'history', title: 'History', View: History, needs: 'getPageDetails' },
+  { view: 'preview', title: 'Link preview', View: Preview, needs: 'getInspectionPicture' },
+]
 
 export default function InspectionScreen({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
@@ -41,13 +48,18 @@ export default function InspectionScreen({ domain }: { domain: DomainWithSetting
   const variant = params.get('variant') === 'mobile' ? 'mobile' : 'desktop'
   const inspection = useQuery(inspectionQuery(name, path, variant))
   useTitle(`${path} · ${name}`)
-  const shown = VIEWS.find(({ view }) => view === params.get('view')) ?? VIEWS[0]
+  const may = useRights()
+  const views = VIEWS.filter(({ needs }) => may(needs))
+  const shown = views.find(({ view }) => view === params.get('view')) ?? views[0]
+  // Clients do not see the settings.
+  const { settings }: { settings?: Settings } = domain
+  if (shown === undefined) return <NotFound />
   return (
     <Loaded query={inspection} rows={5}>
       {(page) => (
         <Stack gap="lg">
           <Head domain={domain} page={page} />
-          {(domain.settings.devices !== 'one' || variant === 'mobile') && (
+          {((settings !== undefined && settings.devices !== 'one') || variant === 'mobile') && (
             <Tabs
               label="Device"
               tabs={PAGE_VARIANTS.map((device) => ({
@@ -59,7 +71,7 @@ export default function InspectionScreen({ domain }: { domain: DomainWithSetting
           )}
           <Tabs
             label="This page"
-            tabs={VIEWS.map(({ view, title }) => ({
+            tabs={views.map(({ view, title }) => ({
               title,
               href: pagePath(name, path, { view, variant }),
               isShown: view === shown.view,
@@ -97,12 +109,14 @@ function Head({ domain, page }: ViewProps) {
           >
             Open
           </Button>
-          <Button variant="default" disabled={!domain.is_active} onClick={() => setChanging('refresh')}>
-            Refresh
-          </Button>
-          <Button variant="default" disabled={stored === null} onClick={() => setChanging('purge')}>
-            Purge
-          </Button>
+          <May action="purgePages">
+            <Button variant="default" disabled={!domain.is_active} onClick={() => setChanging('refresh')}>
+              Refresh
+            </Button>
+            <Button variant="default" disabled={stored === null} onClick={() => setChanging('purge')}>
+              Purge
+            </Button>
+          </May>
         </Group>
       </Group>
       <CacheState page={page} />
@@ -161,7 +175,7 @@ function StoredState({ stored }: { stored: NonNullable<PageInspection['stored']>
         {bytes(size)}, rendered <TimeText at={renderedAt} />
         {crawler !== null && (
           <>
-            , last requested by {crawler.name} <TimeText at={crawler.visited_at} />
+            , last requested by {crawler.name} <TimeText at={crawler.visited_at} words={visitedAgo} />
           </>
         )}
       </Note>

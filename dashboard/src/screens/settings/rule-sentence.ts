@@ -27,7 +27,7 @@ function sentenceOf(rule: Partial<Rule>, devices: SettingsForm['plain']['devices
   if (effects.length === 0) return ''
   const sentence = `${crawlersOf(path, when)} ${joined(effects, 'and')}.`
   if (when.variant !== 'mobile' || devices !== 'one') return sentence
-  return `${sentence} Phones get the desktop page on this domain, so this never matches.`
+  return `${sentence} Phones get the desktop page on this domain, so this never applies.`
 }
 
 /** Says which requests a rule is for. */

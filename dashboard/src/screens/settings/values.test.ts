@@ -229,11 +229,11 @@ it('a rule is told in one sentence, which is empty if the rule does nothing or h
     [
       { action: 'gone', when: { variant: 'mobile', categories: ['search'] } },
       'for phones of category search that ask for /a* get 410, with the cached page if there is one. ' +
-        'Phones get the desktop page on this domain, so this never matches.',
+        'Phones get the desktop page on this domain, so this never applies.',
     ],
   ]
   for (const [rule, said] of rows) assert.equal(sentence(rule), `Crawlers ${said}`)
-  assert.doesNotMatch(sentence({ action: 'gone', when: { variant: 'mobile' } }, 'auto'), /never matches/)
+  assert.doesNotMatch(sentence({ action: 'gone', when: { variant: 'mobile' } }, 'auto'), /never applies/)
   for (const json of ['{}', '{"change":{"remove":".x"}}', '{"when":{"categories":"ai"},"action":"pass"}']) {
     assert.equal(sentence(JSON.parse(json)), '', json)
   }

@@ -2,8 +2,7 @@ import { Anchor, Group, Stack, Text } from '@mantine/core'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
-
-import { dnsQuery } from '../../api/queries.ts'
+import { dnsQuery, integrationsQuery } from '../../api/queries.ts'
 import {
   monthOfRendersQuery,
   RANGES,
@@ -18,14 +17,16 @@ import type { DomainWithSettings, MonthOfRenders, Traffic, TrafficSummary } from
 import { Chart } from '../../charts/chart.tsx'
 import { crawlerName } from '../../crawler-categories.ts'
 import { compact, count, counted, dayName, percent } from '../../format.ts'
+import { isBehindFront } from '../../installation.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { CsvButton, DataTable } from '../../parts/data-table.tsx'
+import { May } from '../../parts/may.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, ROUTES } from '../../route-map.ts'
-import { crawlerCommand } from '../domain/dns-records.ts'
+import { crawlerCommand, frontCommand } from '../domain/dns-records.ts'
 import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
 import { ComplianceTable } from './compliance.tsx'
 import { MissingPages } from './missing-pages.tsx'
@@ -62,13 +63,19 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
   return (
     <Stack gap="lg">
       <RangeBar range={range} onChoose={chooseRange} csv={trafficCsvUrl(name, range)} />
-      <MissingPages domain={domain} visits={traffic.data?.totals.soft_404 ?? 0} />
+      <May action="updateDomain">
+        <MissingPages domain={domain} visits={traffic.data?.totals.soft_404 ?? 0} />
+      </May>
       <Charts traffic={traffic} range={range} firstDomain={name}>
         <PathLists domain={name} range={range} />
         <ComplianceTable domain={name} range={range} />
-        <UnrecognisedClients domain={name} range={range} />
+        <May action="getUnrecognisedClients">
+          <UnrecognisedClients domain={name} range={range} />
+        </May>
       </Charts>
-      <RendersOfMonth domain={name} />
+      <May action="getMonthOfRenders">
+        <RendersOfMonth domain={name} />
+      </May>
     </Stack>
   )
 }
@@ -138,8 +145,27 @@ function NoVisits({ range, firstDomain }: { range: Range; firstDomain: string | 
   )
 }
 
-/** A command that visits the domain as a crawler, even before its DNS points here. */
+/** A command that visits the domain as a crawler: by its front, or at the edge, even before its DNS points here. */
 function FirstVisit({ domain }: { domain: string }) {
+  const integrations = useQuery(integrationsQuery)
+  const integration = integrations.data?.find((each) => each.domain === domain)
+  if (integration === undefined) return null
+  return isBehindFront(integration) ? <VisitByFront domain={domain} /> : <VisitAtEdge domain={domain} />
+}
+
+function VisitByFront({ domain }: { domain: string }) {
+  return (
+    <Stack gap="sm" maw={720} mx="auto">
+      <CopyField label="Visit as a crawler" value={frontCommand(domain)} />
+      <Note size="sm">
+        The response header X-Prepaint shows the verdict: rendered the first time, hit the second time.
+        Without this header, the site answered itself.
+      </Note>
+    </Stack>
+  )
+}
+
+function VisitAtEdge({ domain }: { domain: string }) {
   const dns = useQuery(dnsQuery(domain))
   return (
     <Stack gap="sm" maw={720} mx="auto">

@@ -1,20 +1,36 @@
-import { readLinkAnswer, readLinkBody, useLinkAnswer, useLinkBody } from '@prepaint/contract/api/account.ts'
+import {
+  readLinkAnswer,
+  readLinkBody,
+  secondFactorAwaitedAnswer,
+  useLinkAnswer,
+  useLinkBody,
+} from '@prepaint/contract/api/account.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { planNamed } from '@prepaint/contract/settings/plans.ts'
+import { countedAttempt } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { readLink, useLink } from '@prepaint/service/accounts/sign-in/links.ts'
-import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { checkCredentials } from '@prepaint/service/accounts/sign-in/passwords.ts'
+import {
+  chooseAccount,
+  readEntry,
+  type Session,
+  takeSession,
+} from '@prepaint/service/accounts/sign-in/sessions.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
+import { checkSameSite, sessionToken, setSessionCookie } from '../http/session-access.ts'
+import { Entrance } from './entering.ts'
 import { me } from './me.ts'
 
-export function links(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOptions): void {
-  const { clock, pool, readClient } = parts
+export function links(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
+  const { plans, publicUrl } = options
+  const entrance = new Entrance(parts, options)
+  const { clock, log, pool, readClient } = parts
 
   app.route({
     method: 'POST',
     url: '/api/links/read',
-    config: { access: 'open', refuses: ['link_not_found', 'cross_site'] },
+    config: { access: 'open', refuses: ['link_not_found', 'cross_site', 'database_unavailable'] },
     schema: {
       operationId: 'readLink',
       tags: ['Signing in'],
@@ -33,25 +49,77 @@ export function links(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOpt
     url: '/api/links/use',
     config: {
       access: 'open',
-      refuses: ['link_not_found', 'cross_site', 'account_exists', 'account_suspended'],
+      refuses: [
+        'link_not_found',
+        'cross_site',
+        'account_exists',
+        'account_suspended',
+        'wrong_credentials',
+        'member_limit',
+        'other_invited',
+        'sign_in_required',
+        'too_many_failures',
+        'database_unavailable',
+      ],
     },
     schema: {
       operationId: 'useLink',
       tags: ['Signing in'],
-      summary: 'Use a link: set a password and sign in',
+      summary: 'Use a link: set a password, or join an account, and sign in',
+      description:
+        'An invitation of an address that has a login takes its password, or a session of it and no password. It never changes the password.',
       body: useLinkBody,
-      response: { 200: jsonResponse('The account that is signed in', useLinkAnswer) },
+      response: {
+        200: jsonResponse('The account and the person that is signed in', useLinkAnswer),
+        202: jsonResponse('The second factor is awaited; no cookie', secondFactorAwaitedAnswer),
+      },
     },
     handler: async (request, reply) => {
       checkSameSite(request)
-      const { token, email, password } = request.body
+      const { token, email = null, password = null } = request.body
       const nowMs = clock.nowMs()
-      const account = await useLink(pool, plans, token, { email: email ?? null, password }, nowMs)
-      const started = await startSession(pool, account, clientOf(readClient, request), nowMs)
-      if (started === null) throw new AppError('account_suspended')
-      const { session } = started
-      setSessionCookie(reply, publicUrl, started.token)
-      return { account: me(session, planNamed(plans, session.plan)) }
+      const client = clientOf(readClient, request)
+      const session = await sessionOfLink(request, reply, nowMs)
+      const used = await useLink(
+        pool,
+        plans,
+        token,
+        {
+          email,
+          password,
+          signedIn: session,
+          checkPassword: (credentials) =>
+            countedAttempt(
+              pool,
+              { email: credentials.email, address: client.address },
+              nowMs,
+              'wrong_credentials',
+              () => checkCredentials(pool, credentials, log),
+            ),
+        },
+        nowMs,
+      )
+      const { person, account, passwordHash, waiting } = used
+      if (passwordHash !== null) {
+        return entrance.enterByPassword(request, reply, { person, passwordHash, account, link: waiting })
+      }
+      if (session === null || account === null) throw new AppError('sign_in_required')
+      await chooseAccount(pool, session, account)
+      return me(pool, { ...session, entry: await readEntry(pool, session, account, nowMs) }, plans)
     },
   })
+
+  /** An invitation can be accepted by the session of the address that it is for. */
+  async function sessionOfLink(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    nowMs: number,
+  ): Promise<Session | null> {
+    const token = sessionToken(request, publicUrl)
+    if (token === undefined) return null
+    const found = await takeSession(pool, token, nowMs)
+    if (found === null) return null
+    if (found.renewed) setSessionCookie(reply, publicUrl, token)
+    return found.session
+  }
 }

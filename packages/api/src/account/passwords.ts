@@ -5,17 +5,16 @@ import {
 } from '@prepaint/contract/api/account.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { countedAttempt, countResetRequest } from '@prepaint/service/accounts/sign-in/attempts.ts'
-import { createLink, findResetAccount } from '@prepaint/service/accounts/sign-in/links.ts'
+import { createLink, findResetPerson, welcomeUrl } from '@prepaint/service/accounts/sign-in/links.ts'
 import { changePassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { type MailSender, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
-import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { personRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 
 export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOptions): void {
-  const add = accountRoutes(app, 'Signing in', 'session')
+  const add = personRoutes(app, 'Signing in')
   const { clock, log, mailer, pool, readClient } = parts
 
   add('PUT', '/api/password', 'changePassword', {
@@ -23,8 +22,7 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
     body: changePasswordBody,
     response: { 204: emptyResponse('Changed') },
     refuses: ['wrong_password', 'too_many_failures'],
-    handler: async (_account, request, reply) => {
-      const { session } = sessionCaller(request)
+    handler: async (session, request, reply) => {
       const attempt = { email: session.email, address: clientOf(readClient, request).address }
       const { current_password: current, new_password: next } = request.body
       const nowMs = clock.nowMs()
@@ -54,15 +52,18 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
   app.route({
     method: 'POST',
     url: '/api/password-reset',
-    config: { access: 'open', refuses: ['cross_site', 'not_found', 'too_many_resets'] },
+    config: {
+      access: 'open',
+      refuses: ['cross_site', 'not_found', 'too_many_resets', 'database_unavailable'],
+    },
     schema: {
       operationId: 'requestPasswordReset',
       tags: ['Signing in'],
       summary: 'Request an e-mail with a link to set a new password',
       description:
-        'The response and its time do not depend on whether there is such an account. Limits in 15 minutes: 10 requests per client IP, 3 e-mails per account.',
+        'The response and its time do not depend on whether there is such a person. Limits in 15 minutes: 10 requests per client IP, 3 e-mails per address.',
       body: requestPasswordResetBody,
-      response: { 204: emptyResponse('If there is such an account, an e-mail is sent') },
+      response: { 204: emptyResponse('If there is such a person, an e-mail is sent') },
     },
     handler: async (request, reply) => {
       checkSameSite(request)
@@ -81,18 +82,18 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
   })
 
   async function sendLink(by: MailSender, base: string, email: string): Promise<void> {
-    const account = await findResetAccount(pool, email)
-    if (account === null) return
+    const person = await findResetPerson(pool, email)
+    if (person === null) return
     const { token, expires_at } = await createLink(
       pool,
       plans,
-      { kind: 'reset', account: account.id },
+      { kind: 'reset', person: person.id },
       clock.nowMs(),
     )
     const letter: SignInLetter = {
       kind: 'reset',
-      to: account.email,
-      url: `${base}/welcome#${token}`,
+      to: person.email,
+      url: welcomeUrl(base, token),
       endsAt: expires_at,
     }
     await by.send(write(letter))

@@ -12,15 +12,15 @@ import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
 export function plan(app: ApiApp, { clock, pool }: ApiParts): void {
-  const add = accountRoutes(app, 'Plan', 'key')
+  const add = accountRoutes(app, 'Plan')
 
   add('GET', '/api/plan', 'getPlan', {
     summary: 'The plan of the account, its limits, and how much of them is in use',
     response: { 200: jsonResponse('The plan', getPlanAnswer) },
-    handler: async (_account, request) => {
-      const { account, plan } = callerOf(request)
+    handler: async (scope, request) => {
+      const { plan } = callerOf(request)
       const nowMs = clock.nowMs()
-      const use = await readUse(pool, account, nowMs)
+      const use = await readUse(pool, scope, nowMs)
       return {
         plan: {
           name: use.plan,

@@ -17,12 +17,13 @@ import {
   revokeToken,
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
+import { memberCaller } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
-import { accountRoutes, domainNameFrom } from '../http/routes.ts'
+import { accountRoutes, domainNameWithin } from '../http/routes.ts'
 
 export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
-  const add = accountRoutes(app, 'API keys', 'session')
+  const add = accountRoutes(app, 'API keys')
 
   add('GET', '/api/keys', 'listKeys', {
     summary: 'The API keys of the account, oldest first',
@@ -30,7 +31,7 @@ export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptio
     response: {
       200: jsonResponse('The keys, without their secret part', listKeysAnswer),
     },
-    handler: async (account) => ({
+    handler: async ({ account }) => ({
       keys: await listKeys(pool, account, clock.nowMs()),
     }),
   })
@@ -42,11 +43,14 @@ export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptio
       201: jsonResponse('The key', createKeyAnswer),
     },
     refuses: ['plan_without_api', 'api_key_limit'],
-    handler: async (account, request, reply) => {
-      const { name, expires_at: expires } = request.body
+    handler: async ({ account }, request, reply) => {
+      const { name, expires_at: expires, rights, domains } = request.body
+      const { session, member } = memberCaller(request)
       const expiresAt = expires == null ? null : new Date(expires)
       const now = { plans, nowMs: clock.nowMs() }
-      const created = await createKey(pool, account, { name, expiresAt }, now)
+      const author = { member: member.member, person: session.person, email: session.email }
+      const asked = { name, expiresAt, author, rights, domains }
+      const created = await createKey(pool, account, asked, now)
       return reply.code(201).send(created)
     },
   })
@@ -56,7 +60,7 @@ export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptio
     params: secretParams,
     response: { 204: emptyResponse('Revoked') },
     refuses: ['api_key_not_found'],
-    handler: async (account, request, reply) => {
+    handler: async ({ account }, request, reply) => {
       const id = numberFrom(request.params.id, 'api_key_not_found')
       await revokeKey(pool, account, id, clock.nowMs())
       return reply.code(204).send(null)
@@ -65,7 +69,7 @@ export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptio
 }
 
 export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
-  const add = accountRoutes(app, 'Webhooks', 'session')
+  const add = accountRoutes(app, 'Webhooks')
 
   add('GET', '/api/domains/:domain/tokens', 'listTokens', {
     summary: 'The webhook tokens of the domain, oldest first',
@@ -75,9 +79,9 @@ export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOpt
       200: jsonResponse('The tokens, without their secret part', listTokensAnswer),
     },
     refuses: ['domain_not_found'],
-    handler: async (account, request) => {
-      const name = domainNameFrom(request.params.domain)
-      return { tokens: await listTokens(pool, account, name) }
+    handler: async (scope, request) => {
+      const name = await domainNameWithin(pool, scope, request.params.domain)
+      return { tokens: await listTokens(pool, scope.account, name) }
     },
   })
 
@@ -89,9 +93,9 @@ export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOpt
       201: jsonResponse('The token', createTokenAnswer),
     },
     refuses: ['plan_without_webhooks', 'webhook_token_limit', 'domain_not_found'],
-    handler: async (account, request, reply) => {
-      const domain = domainNameFrom(request.params.domain)
-      return reply.code(201).send(await createToken(pool, account, domain, request.body.name, plans))
+    handler: async (scope, request, reply) => {
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      return reply.code(201).send(await createToken(pool, scope.account, domain, request.body.name, plans))
     },
   })
 
@@ -100,9 +104,9 @@ export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOpt
     params: secretParams,
     response: { 204: emptyResponse('Revoked') },
     refuses: ['webhook_token_not_found'],
-    handler: async (account, request, reply) => {
+    handler: async (scope, request, reply) => {
       const id = numberFrom(request.params.id, 'webhook_token_not_found')
-      await revokeToken(pool, account, id, clock.nowMs())
+      await revokeToken(pool, scope, id, clock.nowMs())
       return reply.code(204).send(null)
     },
   })

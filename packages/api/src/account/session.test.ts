@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { createAccount, setRole } from '@prepaint/service/accounts/accounts.ts'
+import { createAccount } from '@prepaint/service/accounts/accounts.ts'
+import { findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
 import { MOST_RESETS } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import type { Mail, MailSender } from '@prepaint/service/mail/mailer.ts'
 import { assertAnswer, cookieOf, openApi } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
+import { emptyTables } from '../../../../test/support/database.ts'
 
 const HOME = { 'sec-fetch-site': 'same-origin' }
 const mails: Mail[] = []
@@ -23,7 +25,7 @@ describe('sessions', async () => {
   const PASSWORD = 'correct horse'
 
   beforeEach(async () => {
-    await api.pool.query('truncate account, rate, sign_in_link cascade')
+    await emptyTables(api.pool, 'account, person, rate, link restart identity cascade')
     const account = { email: 'a@example.com', plan: 'starter', password: PASSWORD }
     await createAccount(api.pool, DEFAULT_PLANS, account)
   })
@@ -35,13 +37,17 @@ describe('sessions', async () => {
     })
   const signedIn = async () => cookieOf((await signIn()).headers.getSetCookie())
   const whoIs = (cookie: string) => api.call('GET', '/api/session', { cookie })
-  const WEAK = 'password must have 8 to 128 characters'
+  const WEAK = 'password must have 10 to 128 characters'
 
   it('200: sets the cookie and says who it is; the cookie is enough for what a key may do, also on a plan without keys', async () => {
     const limits = { name: 'starter', site_limit: 1, monthly_render_limit: 1_000 }
     const plan = { ...limits, api_keys: false, webhooks: false }
     const answer = await signIn({ email: 'A@Example.com' })
-    assertAnswer(answer, 200, { account: { email: 'a@example.com', role: 'owner', plan } })
+    const email = 'a@example.com'
+    assertAnswer(answer, 200, {
+      account: { id: 1, name: email, email, role: 'owner', domains: null, plan },
+      person: { id: 1, email, name: null, locale: null, is_operator: false, second_factor: false },
+    })
     const [line] = answer.headers.getSetCookie()
     assert.match(line!, /^prepaint-session=pp_se_\S+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/)
     const cookie = cookieOf([line!])
@@ -141,7 +147,7 @@ describe('sessions', async () => {
     assert.equal((await post('use', { ...boss, email: 'a@example.com' })).status, 409)
     const used = await post('use', boss)
     assertAnswer(await whoIs(cookieOf(used.headers.getSetCookie())), 200, used.body)
-    assert.equal((used.body['account'] as { role: string }).role, 'operator')
+    assert.equal((used.body['person'] as { is_operator: boolean }).is_operator, true)
     for (const what of ['read', 'use'] as const) assertAnswer(await post(what, boss), 404, GONE)
   })
 
@@ -176,7 +182,7 @@ describe('a new password by mail', async () => {
     const used = await mailed.call('POST', '/api/links/use', { headers: HOME, body })
     const [line] = used.headers.getSetCookie()
     assert.equal((used.body['account'] as { email: string }).email, owner.email)
-    assert.match(line!, /^__Host-prepaint-session=.*; HttpOnly; SameSite=Strict; Secure$/)
+    assert.match(line!, /^__Host-prepaint-session=.*; HttpOnly; Secure; SameSite=Strict$/)
 
     for (const unknown of ['nobody@example.com', 'not an address']) {
       assert.equal((await ask(unknown)).status, 204)
@@ -191,9 +197,9 @@ describe('a new password by mail', async () => {
   it('three mails of an account and ten requests of an address in a quarter of an hour, and not one more', async () => {
     mailed.clock.atMs += 3_600_000
     const owner = await mailed.account()
-    for (let n = 0; n < MOST_RESETS.account + 1; n++) assert.equal((await ask(owner.email)).status, 204)
-    await until('three mails are there', () => mails.length === MOST_RESETS.account)
-    for (let n = MOST_RESETS.account + 1; n < MOST_RESETS.address; n++) {
+    for (let n = 0; n < MOST_RESETS.person + 1; n++) assert.equal((await ask(owner.email)).status, 204)
+    await until('three mails are there', () => mails.length === MOST_RESETS.person)
+    for (let n = MOST_RESETS.person + 1; n < MOST_RESETS.address; n++) {
       assert.equal((await ask(`nobody-${n}@example.com`)).status, 204)
     }
     const { status, body, headers: answered } = await ask('nobody@example.com')
@@ -201,7 +207,7 @@ describe('a new password by mail', async () => {
       [status, body['error'], answered.get('retry-after')],
       [429, 'Too many requests for a new password, try again later', '900'],
     )
-    assert.equal(mails.splice(0).length, MOST_RESETS.account)
+    assert.equal(mails.splice(0).length, MOST_RESETS.person)
     mailed.clock.atMs += 900_000
     assert.equal((await ask(owner.email)).status, 204)
     await until('a mail is there again', () => mails.splice(0).length === 1)
@@ -209,7 +215,7 @@ describe('a new password by mail', async () => {
 
   it('invitations and links of an operator go by mail too, and he sees them whatever becomes of it', async (t) => {
     const boss = await mailed.account()
-    await setRole(mailed.pool, boss.id, 'operator')
+    await setOperator(mailed.pool, (await findContact(mailed.pool, boss.id)).id, true)
     const cookie = await mailed.session(boss)
     const invite = (email: string) =>
       mailed.call('POST', '/api/operator/invitations', { cookie, body: { email, plan: 'pro' } })
@@ -238,8 +244,31 @@ it('keys, 400, 403, 404: what is wrong is named', async () => {
   ] as const) {
     assertAnswer(await make({ name: 'a', expires_at }), 400, error)
   }
-  const poor = await api.session(await api.account('agency'))
-  for (let at = 0; at < 4; at++) assert.equal((await make({ name: 'a' }, poor)).status, 201)
+  const account = await api.account('agency')
+  const { name } = await api.domain(account, 'keys.example.com')
+  const poor = await api.session(account)
+  const rights = 'rights must be a list of read, refresh, write'
+  for (const [body, error] of [
+    [{ rights: ['admin'] }, rights],
+    [{ rights: [] }, rights],
+    [{ rights: 'read' }, rights],
+    [{ domains: [] }, 'domains must have 1 to 1000 names'],
+    [{ domains: Array.from({ length: 1_001 }, () => name) }, 'domains must have 1 to 1000 names'],
+    [{ domains: ['foreign.example.com'] }, 'domains must name domains of this account'],
+  ] as const) {
+    assertAnswer(await make({ name: 'a', ...body }, poor), 400, error)
+  }
+  const limited = await make({ name: 'a', rights: ['write', 'read'], domains: [name, name] }, poor)
+  assert.partialDeepStrictEqual(limited.body, { rights: ['read', 'write'], domains: [name] })
+  const { keys } = (await api.call('GET', '/api/keys', { cookie: poor })).body
+  assert.partialDeepStrictEqual(keys, [
+    { rights: ['read', 'refresh', 'write'], domains: null, created_by: null },
+    { rights: ['read', 'write'], domains: [name], created_by: account.email },
+  ])
+  assert.equal((await api.call('DELETE', `/api/domains/${name}`, { key: account.key })).status, 200)
+  const reached = await api.get('/api/domains', limited.body['key'] as string)
+  assertAnswer(reached, 200, { domains: [] })
+  for (let at = 0; at < 3; at++) assert.equal((await make({ name: 'a' }, poor)).status, 201)
   assertAnswer(await make({ name: 'a' }, poor), 403, 'API key limit reached (5 per account)')
   for (const none of ['99999', '-1', '2147483648']) {
     assert.equal((await api.call('DELETE', `/api/keys/${none}`, { cookie })).status, 404, none)

@@ -20,7 +20,7 @@ const shop = await api.domain(owner, 'shop.example.com')
 const second = await api.domain(owner, 'second.example.com')
 const stranger = await api.account()
 const strangers = await api.domain(stranger, 'stranger.example.com')
-beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, unstored_page cascade'))
+beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, job_ended, unstored_page cascade'))
 
 type Asked = { domain?: unknown; path?: unknown; paths?: unknown }
 const post = (what: string, body?: unknown) => api.post(`/api/cache/${what}`, owner.key, body)
@@ -147,7 +147,7 @@ it('refresh: 200: deletes what is stored under the given paths, and only that, t
   const paths = ['/b', '/old', '/c?y=2&x=1', '/new']
   const told = await invalidatedBy(api.database, async () => {
     const answer = await refresh({ domain: 'SHOP.example.com', paths })
-    const { rows } = await api.pool.query('select id, path, priority, state from job')
+    const { rows } = await api.pool.query('select id, path, priority, state from every_job')
     assert(rows.every(({ priority, state }) => priority === 1 && state === 'queued'))
     const idOf = (path: string) => rows.find((job) => job.path === path)?.id
     assertAnswer(answer, 200, {

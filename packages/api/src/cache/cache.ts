@@ -34,8 +34,8 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
     response: {
       200: jsonResponse<z.ZodType>('The pages', listCachedPagesAnswer),
     },
-    handler: async (account, request, reply) => {
-      const domain = await ownedDomain(pool, account, request.params.domain)
+    handler: async (scope, request, reply) => {
+      const domain = await ownedDomain(pool, scope, request.params.domain)
       const batches = listStoredPaths(pool, domain.id)
       // Read the first batch before sending the status, so that an unreachable database gives an error.
       const first = await batches.next()
@@ -50,8 +50,8 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
     response: {
       200: jsonResponse('The counts', cacheStatsAnswer),
     },
-    handler: async (account) => {
-      const { domains, entries } = await countStored(pool, account)
+    handler: async (scope) => {
+      const { domains, entries } = await countStored(pool, scope)
       return { totalKeys: entries, domainCount: domains }
     },
   })
@@ -62,8 +62,8 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
     body: purgeBody,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('Deleted', purgedSchema) },
-    handler: async (account, request) => {
-      const domain = await ownedDomain(pool, account, request.body.domain)
+    handler: async (scope, request) => {
+      const domain = await ownedDomain(pool, scope, request.body.domain)
       const what = whatToPurge(domain, request.body.path)
       const keysDeleted = await purgeDomains(pool, [domain.id], what)
       await caughtUp()
@@ -74,8 +74,8 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
   add('POST', '/api/cache/purge-all', 'purgeAll', {
     summary: 'Delete everything that is stored for all your domains',
     response: { 200: jsonResponse('Deleted', purgedSchema) },
-    handler: async (account) => {
-      const owned = await listOwnedDomains(pool, account)
+    handler: async (scope) => {
+      const owned = await listOwnedDomains(pool, scope)
       const ids = owned.map(({ id }) => id)
       const keysDeleted = await purgeDomains(pool, ids, { kind: 'all' })
       await caughtUp()
@@ -94,8 +94,8 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
     response: {
       200: jsonResponse('The jobs', refreshAnswer),
     },
-    handler: async (account, request) => {
-      const domain = await ownedDomain(pool, account, request.body.domain)
+    handler: async (scope, request) => {
+      const domain = await ownedDomain(pool, scope, request.body.domain)
       const paths = pagePathsOf(domain, request.body.paths ?? DEFAULT_PATHS)
       if (!domain.isActive) throw new AppError('domain_inactive')
       const jobs = await retriedTransaction(pool, (client) => refreshPages(client, domain.id, paths))
@@ -116,8 +116,8 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
     response: {
       200: jsonResponse('The jobs', refreshAllAnswer),
     },
-    handler: async (account, request) => {
-      const owned = await listOwnedDomains(pool, account)
+    handler: async (scope, request) => {
+      const owned = await listOwnedDomains(pool, scope)
       const active = owned.filter((domain) => domain.isActive)
       const wanted = active.map((domain) => ({
         domain,

@@ -14,9 +14,9 @@ export function renderJobs(app: ApiApp, { pool }: ApiParts): void {
     params: getJobParams,
     refuses: ['job_not_found'],
     response: { 200: jsonResponse('The job', jobSchema) },
-    handler: async (account, request) => {
+    handler: async (scope, request) => {
       const id = parseJobId(request.params.jobId)
-      const job = id === null ? null : await findJob(pool, account, id)
+      const job = id === null ? null : await findJob(pool, scope, id)
       if (job === null) throw new AppError('job_not_found')
       return job
     },

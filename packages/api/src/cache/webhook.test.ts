@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, it } from 'node:test'
+import { wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { setPlan } from '@prepaint/service/accounts/accounts.ts'
 import { createToken, listTokens, revokeToken } from '@prepaint/service/accounts/keys.ts'
@@ -119,7 +120,7 @@ it('401 for a webhook without a Bearer token', async () => {
 it('401: a token that is unknown or revoked, from the next request on; an API key is no token', async () => {
   assert.equal((await hook(HOME)).status, 200)
   const [{ id } = { id: 0 }] = await listTokens(api.pool, owner.id, domain.name)
-  await revokeToken(api.pool, owner.id, id, api.clock.nowMs())
+  await revokeToken(api.pool, wholeAccount(owner.id), id, api.clock.nowMs())
   for (const wrong of [token, `${token}x`, 'pp_wh_', 'x', owner.key]) {
     assertAnswer(await hook(HOME, wrong), 401, 'Invalid token')
   }

@@ -11,7 +11,7 @@ import {
 } from '@prepaint/service/certificates/own-certificate.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes, domainNameFrom } from '../http/routes.ts'
+import { accountRoutes, domainNameWithin } from '../http/routes.ts'
 
 export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiParts): void {
   const add = accountRoutes(app, 'Certificates')
@@ -21,9 +21,9 @@ export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiP
     params: domainParams,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('The certificate', certificateViewSchema) },
-    handler: async (account, request) => {
-      const domain = domainNameFrom(request.params.domain)
-      return { domain, ...(await foundCertificate(pool, account, domain)) }
+    handler: async (scope, request) => {
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      return { domain, ...(await foundCertificate(pool, scope.account, domain)) }
     },
   })
 
@@ -33,10 +33,16 @@ export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiP
     body: putCertificateBody,
     refuses: ['domain_not_found', 'certificates_unavailable'],
     response: { 200: jsonResponse('The certificate that is now in use', certificateViewSchema) },
-    handler: async (account, request) => {
+    handler: async (scope, request) => {
       const { certificate_chain: chain, private_key: key } = request.body
-      const domain = domainNameFrom(request.params.domain)
-      const view = await supplyCertificate({ pool, vault }, account, domain, { chain, key }, clock.nowMs())
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      const view = await supplyCertificate(
+        { pool, vault },
+        scope.account,
+        domain,
+        { chain, key },
+        clock.nowMs(),
+      )
       await caughtUp()
       return { domain, ...view }
     },
@@ -50,9 +56,9 @@ export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiP
     response: {
       200: jsonResponse('What was removed', deleteCertificateAnswer),
     },
-    handler: async (account, request) => {
-      const domain = domainNameFrom(request.params.domain)
-      const deleted = await withdrawCertificate(pool, account, domain, clock.nowMs())
+    handler: async (scope, request) => {
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      const deleted = await withdrawCertificate(pool, scope.account, domain, clock.nowMs())
       await caughtUp()
       return { domain, deleted }
     },

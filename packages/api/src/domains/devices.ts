@@ -28,7 +28,7 @@ export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void 
       202: jsonResponse('The jobs', checkDevicesAnswer),
     },
     handler: async (domain, request, reply) => {
-      const of = { account: domain.account, domain: domain.id }
+      const of = { account: domain.account, domains: [domain.id] }
       const asked = request.body?.paths ?? (await mostAskedPaths(pool, of, clock.nowMs(), COMPARED_PAGES))
       const paths = pagePathsOf(domain, asked.length === 0 ? ['/'] : asked)
       if (!domain.isActive) throw new AppError('domain_inactive')

@@ -41,7 +41,7 @@ it('200: deactivation cancels what waits, and every node is told', async () => {
   await api.post('/api/cache/refresh', key, { domain: NAME, paths: ['/a'] })
   const told = await invalidatedBy(api.database, () => put({ is_active: false }))
   assert.deepEqual(told, [{ host: NAME }])
-  assert.deepEqual(await api.database.column('select state from job'), ['cancelled'])
+  assert.deepEqual(await api.database.column('select state from every_job'), ['cancelled'])
   const { is_active, origin_url } = await current()
   assert.deepEqual([is_active, origin_url], [false, 'http://new.example.com:8080'])
   await put({ is_active: true })

@@ -187,6 +187,7 @@ it('/renders: how renders went', async () => {
   assertAnswer(await get('shop.example.com/renders'), 200, {
     ...{ domain: 'shop.example.com', renders: [] },
     complete: { stored: 0, complete: 0, folders: [] },
+    next: null,
   })
   const phases = { slot: 0, tab: 1, navigate: 2, firstResponse: 31, settled: null, snapshot: 40 }
   const record = troubledRecord({ phases, capture: null, htmlBytes: null })
@@ -199,7 +200,7 @@ it('/renders: how renders went', async () => {
   const render = {
     ...{ jobId: rows[0]!.job_id, requestId: 'request-1', path: '/a', variant: 'desktop' },
     ...{ outcome: 'timed-out', detail: 'after 3000 ms', ended_at: '2026-11-15T12:00:00.000Z' },
-    ...{ queued_ms: 12, stored_ms: 3010, record },
+    ...{ queued_ms: 12, stored_ms: 3010, record, priority: null },
   }
   await api.pool.query(
     `insert into last_render (domain_id, path, outcome, ended_at)
@@ -208,7 +209,7 @@ it('/renders: how renders went', async () => {
         where d.custom_domain = 'shop.example.com' and (folder = '/news/' or n <= 3)`,
   )
   const complete = { stored: 16, complete: 10, folders: ['/news/*'] }
-  const renders = { domain: 'shop.example.com', renders: [render], complete }
+  const renders = { domain: 'shop.example.com', renders: [render], complete, next: null }
   assertAnswer(await get('SHOP.example.com/renders'), 200, renders)
 })
 

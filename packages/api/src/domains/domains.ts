@@ -2,6 +2,7 @@ import {
   createDomainAnswer,
   createDomainBody,
   deleteDomainAnswer,
+  domainForClientsSchema,
   domainParams,
   getDomainAnswer,
   listDomainsAnswer,
@@ -19,10 +20,11 @@ import {
   updateWithNotes,
 } from '@prepaint/service/sites/domain-changes.ts'
 import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
-import { authorOf, callerOf } from '../http/access.ts'
+import { z } from 'zod'
+import { authorOf, callerOf, isClient } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes, domainNameFrom, ownedDomain } from '../http/routes.ts'
+import { accountRoutes, domainNameFrom, domainNameWithin, ownedDomain } from '../http/routes.ts'
 import { refuseSelectors } from './refuse-selectors.ts'
 
 export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
@@ -34,7 +36,10 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
   add('GET', '/api/domains', 'listDomains', {
     summary: 'All domains of the account, by name',
     response: { 200: jsonResponse('The domains', listDomainsAnswer) },
-    handler: async (account) => ({ domains: await listDomains(pool, account, view()) }),
+    handler: async (scope, request) => {
+      const domains = await listDomains(pool, scope, view())
+      return { domains: isClient(request) ? z.array(domainForClientsSchema).parse(domains) : domains }
+    },
   })
 
   app.route({
@@ -42,6 +47,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
     url: '/api/domains',
     config: {
       access: 'key',
+      action: 'createDomain',
       refuses: [
         'site_limit',
         'missing_domain_fields',
@@ -90,9 +96,10 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
     params: domainParams,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('The domain', getDomainAnswer) },
-    handler: async (account, request) => {
-      const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view())
+    handler: async (scope, request) => {
+      const domain = await findDomain(pool, scope, domainNameFrom(request.params.domain), view())
       if (domain === null) throw new AppError('domain_not_found')
+      if (isClient(request)) return { domain: domainForClientsSchema.parse(domain) }
       const { mode } = domain.settings.robots
       const text = await ownRobotsText(pool, domain.id)
       const robots = mode === 'origin' && text === '' ? { mode } : { mode, text }
@@ -107,7 +114,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
     body: updateDomainBody,
     refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'],
     response: { 200: jsonResponse('The domain after the change', updateDomainAnswer) },
-    handler: async (account, request) => {
+    handler: async (scope, request) => {
       const { origin_url: rawOrigin, is_active: isActive, settings } = request.body
       if (rawOrigin === undefined && isActive === undefined && settings === undefined) {
         throw new AppError('invalid_field', {
@@ -117,12 +124,12 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
       }
       await refuseSelectors(selectors, settings?.rules ?? [], ['settings', 'rules'])
       // Check ownership before any other work.
-      const domain = await ownedDomain(pool, account, request.params.domain)
+      const domain = await ownedDomain(pool, scope, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
-      const author = await authorOf(pool, request)
+      const author = authorOf(request)
       const refreshes = request.query.refresh === 'true'
       const change = { originUrl, isActive, settings, vault, author, refreshes }
-      const changed = await updateWithNotes(pool, account, domain.name, change, view())
+      const changed = await updateWithNotes(pool, scope.account, domain.name, change, view())
       await caughtUp()
       return changed
     },
@@ -133,9 +140,9 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
     params: domainParams,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('What was removed', deleteDomainAnswer) },
-    handler: async (account, request) => {
-      const name = domainNameFrom(request.params.domain)
-      const deleted = await deleteDomain(pool, account, name)
+    handler: async (scope, request) => {
+      const name = await domainNameWithin(pool, scope, request.params.domain)
+      const deleted = await deleteDomain(pool, scope.account, name)
       await caughtUp()
       return { deleted }
     },

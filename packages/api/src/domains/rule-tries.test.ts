@@ -6,6 +6,7 @@ import type { RenderOutcome, RenderRequest } from '@prepaint/contract/outcome/ou
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { cancelJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
 import { removeOldTries, TRIED_A_DAY, visitorsToTry } from '@prepaint/pages/queue/tries/rule-tries.ts'
+import { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { assertAnswer, openApi, valuesOf } from '../../../../test/support/api.ts'
 import { readOutcome } from '../../../../test/support/outcome.ts'
@@ -13,6 +14,7 @@ import { renderRecord } from '../../../../test/support/render-record.ts'
 import { AfterRender } from '../../../pages/src/queue/jobs/after-render.ts'
 import { Claims } from '../../../pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../../pages/src/queue/jobs/complete.ts'
+import { Notices } from '../../../pages/src/queue/jobs/notices.ts'
 import { runJob } from '../../../pages/src/queue/jobs/run-job.ts'
 import type { Draw } from '../../../pages/src/queue/tries/try-rules.ts'
 
@@ -35,7 +37,8 @@ async function work(answer = usualPage): Promise<RenderRequest[]> {
   const caps = { accountCap: 100, domainCap: 100, domainBackgroundCap: 100 }
   const rules = { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 }
   const claims = new Claims(pool, DEFAULT_PLANS, 'node', rules)
-  const completer = new JobCompleter(pool, DEFAULT_PLANS, clock)
+  const bodies = BodyStore.none(pool, silentLog())
+  const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, new Notices(pool, silentLog()), bodies)
   const sent: RenderRequest[] = []
   const render = async (request: RenderRequest) => {
     sent.push(request)
@@ -46,9 +49,12 @@ async function work(answer = usualPage): Promise<RenderRequest[]> {
     if (path === '/hidden') throw new Error('it took too long')
     return { picture: Buffer.from(`${visitor?.locale}: ${given.html}`) }
   }
-  const run = { pool, render, draw, completer, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
-  const follow = new AfterRender(pool, clock, silentLog())
-  for (const job of await claims.claim({ slots: 100, backgroundSlots: 100, occupied: [] }, clock.nowMs())) {
+  const parts = { pool, render, draw, completer, bodies, plans: DEFAULT_PLANS, clock }
+  const run = { ...parts, log: silentLog(), leaseMs: 0 }
+  const follow = new AfterRender(pool, bodies, clock, silentLog())
+  const free = { slots: 100, backgroundSlots: 100, occupied: [] }
+  const { claimed } = await claims.claim(free, clock.nowMs())
+  for (const job of claimed) {
     assert.equal(job.priority, 'refresh')
     await follow.follow(job, await runJob(run, job, new AbortController()))
   }

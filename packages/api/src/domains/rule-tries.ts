@@ -29,7 +29,7 @@ export function ruleTries(app: ApiApp, { clock, pool, selectors }: ApiParts): vo
     response: { 202: jsonResponse('Its id', tryRulesAnswer) },
     handler: async (domain, { body }, reply) => {
       await refuseSelectors(selectors, body.rules, ['rules'])
-      const of = { account: domain.account, domain: domain.id }
+      const of = { account: domain.account, domains: [domain.id] }
       const paths = body.paths
         ? pagePathsOf(domain, body.paths)
         : await mostAskedPaths(pool, of, clock.nowMs(), TRIED_AT_ONCE)

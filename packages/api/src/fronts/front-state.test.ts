@@ -25,6 +25,37 @@ it('200: the way of crawlers and its evidence, null for what was never seen', as
   assert.deepEqual((await api.get(PATH, owner.key)).body, { ...none, state: 'middleware', ways })
 })
 
+it('200: the list has all domains of the account by name, with the way of the newest crawler of 7 days', async () => {
+  const account = await api.account()
+  const nowMs = api.clock.nowMs()
+  const ago = (ms: number) => new Date(nowMs - ms).toISOString()
+  const WEEK_MS = 7 * 86_400_000
+  const seen = async (name: string, ...ways: [way: string, last: string][]) => {
+    const { id } = await api.domain(account, name)
+    for (const [way, last] of ways) {
+      await api.pool.query(`insert into integration_way values ($1, $2, $3, $3, 'Googlebot', '/')`, [
+        id,
+        way,
+        last,
+      ])
+    }
+  }
+  await seen('d.example.com')
+  await seen('c.example.com', ['middleware', ago(WEEK_MS)])
+  await seen('b.example.com', ['proxy', ago(WEEK_MS - 1)])
+  await seen('a.example.com', ['proxy', ago(2)], ['middleware', ago(1)])
+  const settings = { way: 'middleware' }
+  await api.call('PUT', '/api/domains/a.example.com', { key: account.key, body: { settings } })
+  assert.deepEqual((await api.get('/api/integrations', account.key)).body['integrations'], [
+    { domain: 'a.example.com', way: 'middleware', state: 'middleware', last_at: ago(1) },
+    { domain: 'b.example.com', way: 'dns', state: 'proxy', last_at: ago(WEEK_MS - 1) },
+    { domain: 'c.example.com', way: 'dns', state: 'not_seen', last_at: ago(WEEK_MS) },
+    { domain: 'd.example.com', way: 'dns', state: 'not_seen', last_at: null },
+  ])
+  const stranger = await api.account()
+  assert.deepEqual((await api.get('/api/integrations', stranger.key)).body, { integrations: [] })
+})
+
 it('200: a check of the path that is named, else of /', async () => {
   const checked = async (body?: unknown) =>
     (await check(body)).body['check'] as { url: string; via: string | null }

@@ -3,13 +3,14 @@ import {
   checkIntegrationBody,
   type IntegrationCheck,
   integrationAnswer,
+  listIntegrationsAnswer,
 } from '@prepaint/contract/api/fronts.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
-import { readIntegration } from '@prepaint/service/fronts/read-integration.ts'
+import { listIntegrations, readIntegration } from '@prepaint/service/fronts/read-integration.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { domainRoutes } from '../http/routes.ts'
+import { accountRoutes, domainRoutes } from '../http/routes.ts'
 
 export type CheckIntegration = (
   domain: { id: DomainId; name: DomainName },
@@ -21,7 +22,14 @@ export function frontState(
   app: ApiApp,
   { checks, checkIntegration, checkOrigin, clock, pool }: ApiParts,
 ): void {
+  const addToAccount = accountRoutes(app, 'Fronts')
   const add = domainRoutes(app, pool, 'Fronts')
+
+  addToAccount('GET', '/api/integrations', 'listIntegrations', {
+    summary: 'By which way crawlers come to each domain of the account, by name',
+    response: { 200: jsonResponse('The domains and their ways', listIntegrationsAnswer) },
+    handler: async (scope) => ({ integrations: await listIntegrations(pool, scope, clock.nowMs()) }),
+  })
 
   add('GET', 'integration', 'getIntegration', {
     summary: 'By which way crawlers come to the domain, and whether its front is refused',

@@ -2,16 +2,21 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, describe, it } from 'node:test'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { ClientGate, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
 import { setPlan } from '@prepaint/service/accounts/accounts.ts'
 import { createKey, revokeKey } from '@prepaint/service/accounts/keys.ts'
+import { LastUse } from '@prepaint/service/accounts/last-use.ts'
+import { FrontAccountIds } from '@prepaint/service/fronts/front-secret.ts'
 import { createSiteToken, revokeSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { deleteDomain } from '@prepaint/service/sites/domain-changes.ts'
-import { openApi } from '../../../../test/support/api.ts'
+import { assertAnswer, openApi } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
-import { openSocket } from '../../../../test/support/loopback.ts'
+import { openSocket, serve } from '../../../../test/support/loopback.ts'
 import { assertError, rawRequest } from '../../../../test/support/raw-request.ts'
+import { FailedAttempts } from '../http/failed-attempts.ts'
+import { KnownRoutes } from '../http/known-routes.ts'
 import { createApiServer } from '../server.ts'
+import { MiddlewareForm } from './middleware-form.ts'
 
 const api = await openApi()
 const owner = await api.account()
@@ -155,6 +160,28 @@ describe('the key of a front', () => {
     assertRefused(await ask(url, account.key), 503, 'plan-without-api-access', '3600')
   })
 
+  it('an API key needs the right to refresh, and is good for the domains that it is limited to', async () => {
+    const account = await api.account()
+    const within = await api.domain(account, 'within.example.com')
+    await api.domain(account, 'beyond.example.com')
+    const now = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
+    const keyOf = async (right: 'read' | 'refresh') => {
+      const limits = { rights: [right], domains: [within.name] }
+      return (await createKey(api.pool, account.id, { name: right, expiresAt: null, ...limits }, now)).key
+    }
+    const [reads, refreshes] = [await keyOf('read'), await keyOf('refresh')]
+    const url = '/https://within.example.com/'
+    assert.equal((await ask(url, refreshes)).status, 200)
+    assertRefused(await ask(url, reads), 503, 'key-without-right', '3600')
+    assertRefused(await ask('/https://beyond.example.com/', refreshes), 503, 'domain-not-registered', '3600')
+    const offer = (key: string, name: string) =>
+      api.call('POST', '/api/render', { token: key, body: { url: `https://${name}/` } })
+    assert.equal((await offer(refreshes, 'within.example.com')).status, 200)
+    const forbidden = { error: 'This API key does not allow this', needs: 'refresh' }
+    assertAnswer(await offer(reads, 'within.example.com'), 403, forbidden)
+    assertAnswer(await offer(refreshes, 'beyond.example.com'), 404, 'Domain not found')
+  })
+
   it('a site token is good for its own domain on any plan, and for no other domain of the account', async () => {
     const account = await api.account()
     const first = await api.domain(account, 'first.example.com')
@@ -212,7 +239,7 @@ describe('what a front asks for', () => {
     assert.equal((await ask(PAGE, owner.key, {}, 'HEAD')).status, 200)
   })
 
-  it('PostgreSQL that is away, and a node that closes, are refused with 503', async () => {
+  it('while PostgreSQL is away, a request is refused with 503', async () => {
     const away = {
       query: async () => {
         throw new Error('the database is away')
@@ -223,6 +250,25 @@ describe('what a front asks for', () => {
     after(() => app.close())
     const base = app.listeningOrigin
     const headers = { 'x-prerender-token': owner.key }
+    assertRefused(await send(PAGE, headers, 'GET', base), 503, 'unavailable', '5')
+  })
+
+  it('while the node shuts down, a request is refused with 503', async (t) => {
+    const { pool, accessDb, clock, log } = api.parts
+    const gate = new ClientGate(NO_CLIENT_LIMITS)
+    const routes = new KnownRoutes()
+    const failures = new FailedAttempts(gate, clock, 1)
+    const lastUse = new LastUse(pool, clock, log)
+    const accountIds = new FrontAccountIds(accessDb)
+    const form = new MiddlewareForm(
+      { ...api.parts, gate, routes, failures, lastUse, accountIds },
+      DEFAULT_PLANS,
+    )
+    const { url: base, close } = await serve((req, res) => form.answer(req, res))
+    t.after(close)
+    const headers = { 'x-prerender-token': owner.key }
+    assert.equal((await send(PAGE, headers, 'GET', base)).status, 200)
+    form.close()
     assertRefused(await send(PAGE, headers, 'GET', base), 503, 'unavailable', '5')
   })
 })

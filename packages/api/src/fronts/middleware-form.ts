@@ -98,7 +98,7 @@ export class MiddlewareForm {
 
   async #answerPage(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { accessDb, clock, failures, lastUse, accountIds, integrations } = this.#parts
-    if (failures.waitMs(req) !== null) return this.#refuse(req, res, 'over-capacity')
+    if (failures.take(req, res) !== null) return this.#refuse(req, res, 'over-capacity')
     const raw = frontKeyOf(req.headers)
     if (raw === null) return this.#refuse(req, res, 'no-key')
     const key = await findFrontKey(accessDb, raw, clock.nowMs())
@@ -110,12 +110,13 @@ export class MiddlewareForm {
     if (key.state === 'dead') return this.#refuseOwner(req, res, key.account, 'dead-key')
     lastUse.note(key.kind, key.id, key.lastUsedAt)
     res.setHeader('X-Prerender-User-Id', await accountIds.idOf(key.account))
-    if (!mayAsk(key, this.#plans)) return this.#refuseOwner(req, res, key.account, 'plan')
+    if (!mayAsk(key, this.#plans)) return this.#refuseOwner(req, res, key.account, 'plan', key)
+    if (!key.mayRefresh) return this.#refuseOwner(req, res, key.account, 'right', key)
 
     const url = requestedPage(req.url ?? '')
     if (url === null) return this.#refuse(req, res, 'url')
     const page = await pageOfKey(accessDb, key, url)
-    if (page === null) return this.#refuseOwner(req, res, key.account, 'domain')
+    if (page === null) return this.#refuseOwner(req, res, key.account, 'domain', key)
     integrations.answer(req, res, { url: page, userAgent: req.headers['user-agent'] ?? null })
   }
 
@@ -125,14 +126,12 @@ export class MiddlewareForm {
     res: ServerResponse,
     account: AccountId | null,
     refusal: FrontRefusal,
+    key: WorkingKey | null = null,
   ): Promise<void> {
+    const { accessDb, evidence } = this.#parts
     const url = requestedPage(req.url ?? '')
-    const name = url === null ? null : domainNameOf(url)
-    if (account !== null && url !== null && name !== null) {
-      const noted = { account, name, reason: frontReason(refusal) }
-      this.#parts.evidence.noteRefusal(noted)
-      const token = checkTokenOf(url.path)
-      if (token !== null) await this.#parts.evidence.refuseCheck(token, noted)
+    if (account !== null && url !== null) {
+      await noteRefusal(evidence, account, url, refusal, await mayNote(accessDb, key, url))
     }
     this.#refuse(req, res, refusal)
   }
@@ -170,8 +169,29 @@ export function mayAsk({ kind, plan }: WorkingKey, plans: PlanCatalogue): boolea
 export async function pageOfKey(db: Queryable, key: WorkingKey, url: PageUrl): Promise<PageUrl | null> {
   const name = domainNameOf(url)
   if (name === null || (key.domain !== null && key.domain !== name)) return null
-  const domain = await findOwnedDomain(db, key.account, name)
+  const domain = await findOwnedDomain(db, { account: key.account, domains: key.domains }, name)
   return domain === null ? null : { ...url, host: domain.name }
+}
+
+/** Notes for the owner that a front of theirs was refused. Rejects if the database does not answer. */
+export async function noteRefusal(
+  evidence: FrontRefusals,
+  account: AccountId,
+  url: PageUrl,
+  refusal: FrontRefusal,
+  isIncident: boolean,
+): Promise<void> {
+  const name = domainNameOf(url)
+  if (name === null) return
+  const noted = { account, name, reason: frontReason(refusal) }
+  if (isIncident) evidence.noteRefusal(noted)
+  const token = checkTokenOf(url.path)
+  if (token !== null) await evidence.refuseCheck(token, noted)
+}
+
+/** A key that is limited to some domains raises no incidents at others. */
+export async function mayNote(db: Queryable, key: WorkingKey | null, url: PageUrl): Promise<boolean> {
+  return key === null || key.domains === null || (await pageOfKey(db, key, url)) !== null
 }
 
 function domainNameOf({ host }: PageUrl): DomainName | null {

@@ -8,23 +8,22 @@ import { createSiteToken, findSiteToken, revokeSiteToken } from '@prepaint/servi
 import { authorOf } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes, domainNameFrom } from '../http/routes.ts'
+import { accountRoutes, domainNameWithin } from '../http/routes.ts'
 
 const PATH = '/api/domains/:domain/site-token'
 
 /** The token of a domain for its front. It is good for this domain's pages and for nothing else, on any plan. */
 export function siteToken(app: ApiApp, { clock, pool }: ApiParts): void {
-  const addRead = accountRoutes(app, 'Fronts')
-  const add = accountRoutes(app, 'Fronts', 'session')
+  const add = accountRoutes(app, 'Fronts')
 
-  addRead('GET', PATH, 'getSiteToken', {
+  add('GET', PATH, 'getSiteToken', {
     summary: "The domain's site token, without its secret part",
     params: domainParams,
     response: { 200: jsonResponse('The token, or null if there is none', siteTokenAnswer) },
     refuses: ['domain_not_found'],
-    handler: async (account, request) => {
-      const domain = domainNameFrom(request.params.domain)
-      return { site_token: await findSiteToken(pool, account, domain, clock.nowMs()) }
+    handler: async (scope, request) => {
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      return { site_token: await findSiteToken(pool, scope.account, domain, clock.nowMs()) }
     },
   })
 
@@ -35,10 +34,10 @@ export function siteToken(app: ApiApp, { clock, pool }: ApiParts): void {
     params: domainParams,
     response: { 201: jsonResponse('The token', createSiteTokenAnswer) },
     refuses: ['domain_not_found'],
-    handler: async (account, request, reply) => {
-      const domain = domainNameFrom(request.params.domain)
-      const made = { author: await authorOf(pool, request), nowMs: clock.nowMs() }
-      return reply.code(201).send(await createSiteToken(pool, account, domain, made))
+    handler: async (scope, request, reply) => {
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      const made = { author: authorOf(request), nowMs: clock.nowMs() }
+      return reply.code(201).send(await createSiteToken(pool, scope.account, domain, made))
     },
   })
 
@@ -47,9 +46,9 @@ export function siteToken(app: ApiApp, { clock, pool }: ApiParts): void {
     params: domainParams,
     response: { 200: jsonResponse('The domain', deleteSiteTokenAnswer) },
     refuses: ['domain_not_found'],
-    handler: async (account, request) => {
-      const domain = domainNameFrom(request.params.domain)
-      await revokeSiteToken(pool, account, domain, clock.nowMs())
+    handler: async (scope, request) => {
+      const domain = await domainNameWithin(pool, scope, request.params.domain)
+      await revokeSiteToken(pool, scope.account, domain, clock.nowMs())
       return { deleted: { domain } }
     },
   })

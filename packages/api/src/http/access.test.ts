@@ -96,8 +96,9 @@ it('routes that need no key: signing in, confirming an address, and the state of
   const open = api.contract.operations.filter(({ security }) => security === null)
   assert.equal(
     open.map(({ method, url }) => `${method} ${url}`).join(', '),
-    'POST /api/notifications/confirm, POST /api/session, GET /api/password-reset, POST /api/password-reset, ' +
-      'POST /api/links/read, POST /api/links/use, GET /healthz, GET /readyz, GET /readyz/edge',
+    'POST /api/notifications/confirm, POST /api/session, POST /api/session/second-factor, ' +
+      'POST /api/session/passkey/options, POST /api/session/passkey, GET /api/password-reset, POST /api/password-reset, ' +
+      'POST /api/person/email/confirm, POST /api/links/read, POST /api/links/use, GET /healthz, GET /readyz, GET /readyz/edge',
   )
   assert.deepEqual(valuesOf(guarded('WebhookToken'), 'url'), ['/api/webhook/refresh'])
 })
@@ -250,6 +251,56 @@ describe('limits of one client address', async () => {
       await api.pool.query('update api_key set revoked_at = now() where account_id = $1', [owner.id])
       assert.equal(await tryKey(owner.key), 401)
       await api.pool.query('update api_key set revoked_at = null where account_id = $1', [owner.id])
+    })
+
+    it('60 wrong keys at once count 60: no more are looked up than may fail', async () => {
+      const tried = await Promise.all(Array.from({ length: 60 }, (_, at) => tryKey(wrong(at))))
+      const count = (status: number) => tried.filter((each) => each === status).length
+      assert.deepEqual([count(401), count(429)], [MOST, 60 - MOST])
+    })
+
+    it('the same wrong key beside a request that never looks it up counts each time', async (t) => {
+      const body =
+        'POST /api/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n'
+      const address = mine()['x-forwarded-for']
+      for (let at = 0; at < MOST; at++) {
+        const held = openSocket(t, Number(new URL(api.url).port))
+        held.write(
+          `${body}X-Forwarded-For: ${address}\r\nX-Api-Key: ${wrong(at)}\r\nExpect: 100-continue\r\n\r\n`,
+        )
+        const [first] = await once(held, 'data')
+        assert.match(String(first), /^HTTP\/1\.1 100 /)
+        assert.equal(await tryKey(wrong(at)), 401)
+        held.destroy()
+        await once(held, 'close')
+      }
+      assert.equal(await tryKey(wrong(MOST)), 429)
+    })
+
+    it('a guess beside a session, or beside a good key, is not taken for good', async () => {
+      const cookie = await api.session(owner)
+      const beside = async (token: string, shown: object) =>
+        (await api.call('GET', '/api/domains', { token, ...shown, headers: mine() })).status
+      const asToken = async (token: string, shown = {}) =>
+        (await api.call('POST', '/api/webhook/refresh', { token, ...shown, headers: mine(), body: {} }))
+          .status
+      for (let at = 0; at < MOST; at++) {
+        const shown = at % 2 === 0 ? { cookie } : { key: owner.key }
+        assert.equal(await beside(wrong(at), shown), 200)
+        assert.equal(await asToken(wrong(at), at % 2 === 0 ? {} : shown), 401)
+      }
+      assert.equal(await asToken(wrong(MOST)), 429)
+    })
+
+    it('many requests at once with one good key are no guesses, and take nothing of the limit', async () => {
+      const fresh = await api.account()
+      const tried = await Promise.all(Array.from({ length: 2 * MOST }, () => tryKey(fresh.key)))
+      assert(
+        tried.every((status) => status === 200 || status === 429),
+        tried.join(),
+      )
+      assert(tried.includes(200))
+      await useUp()
     })
 
     it('webhook tokens count with them', async () => {

@@ -1,17 +1,23 @@
+import type { CONFIRM_WAYS } from '@prepaint/contract/api/account.ts'
 import { AppError, type ErrorCode, unreachable } from '@prepaint/contract/errors.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import type { AccountId, Scope } from '@prepaint/contract/ids.ts'
+import type { PageUrl } from '@prepaint/contract/page/path.ts'
+import { type Action, actionRow, hasRole, mayShare, type Right } from '@prepaint/contract/roles.ts'
 import { type Plan, type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import { type Acting, actAs, whoActs } from '@prepaint/postgres/audit/acting.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service/accounts/access.ts'
-import { keyName } from '@prepaint/service/accounts/keys.ts'
+import type { Actor } from '@prepaint/service/accounts/actor.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
-import { type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { findShared, type Shared } from '@prepaint/service/accounts/share-links.ts'
+import { type Entry, type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { WEBHOOK_RATE } from '@prepaint/service/accounts/webhook-window.ts'
 import { type FrontKey, findFrontKey } from '@prepaint/service/fronts/front-keys.ts'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { frontKeyOf, mayAsk } from '../fronts/middleware-form.ts'
-import type { ApiApp, ApiOptions, ApiParts } from './app.ts'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import { frontKeyOf, mayAsk, mayNote } from '../fronts/middleware-form.ts'
+import { RefusedOffers } from '../fronts/refused-offers.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from './app.ts'
 import {
   bearerToken,
   checkOperator,
@@ -21,27 +27,40 @@ import {
 } from './session-access.ts'
 
 /**
- * What a route requires. Every route names one; there is no default. `front-key`: an API key or a site token, as Bearer
- * token or where middlewares put it; `middleware-form`: checked by `MiddlewareForm`; `scrape`: see `checkOperator`.
+ * What a route requires. Every route names one; there is no default. `key`: an API key or the session of a member, and
+ * `session`: that of a member, who may do the route's action (`@prepaint/contract/roles.ts`); `person`: that of a person, in an account or not;
+ * `share`: a share link, in `X-Share-Token`, which routes with `key` take for actions that it may do;
+ * `front-key`: an API key or a site token, as Bearer token or where middlewares put it; `middleware-form`: checked by
+ * `MiddlewareForm`; `scrape`: see `checkOperator`.
  */
 export type Access =
   | 'key'
   | 'session'
+  | 'person'
   | 'operator'
+  | 'share'
   | 'front-key'
   | 'middleware-form'
   | 'token'
   | 'scrape'
   | 'open'
 
-type Caller = { account: AccountId; plan: Plan } & (
-  | { session: Session; keyId: null }
-  | { session: null; keyId: number }
+/** Who acts for an account. `scope`: what of the account it may use. */
+export type Caller = { account: AccountId; scope: Scope; plan: Plan } & (
+  | { session: Session; member: Entry; keyId: null; share: null }
+  | { session: null; member: null; keyId: null; share: Shared }
+  | { session: null; member: null; keyId: number; keyName: string; rights: readonly Right[]; share: null }
 )
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** With `key` and `session`: what the caller must be allowed to do. */
+    action?: Action
+    /** Throws if the caller's plan does not include the route. */
+    mayUse?: (plan: Plan) => void
+    /** A person must have proved a short time ago who it is. Of actions `@prepaint/contract/roles.ts` says it. */
+    isFresh?: boolean
     /** The route's own errors for the OpenAPI document; access and input errors are added. */
     refuses?: readonly ErrorCode[]
     /** Takes `text/csv` beside JSON, and gives the route its text. */
@@ -49,6 +68,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | null
+    session: Session | null
     tokenOwner: TokenOwner | null
     frontKey: WorkingKey | null
   }
@@ -60,31 +80,53 @@ type WorkingKey = Extract<FrontKey, { state: 'working' }>
 export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, options: ApiOptions): void {
   const checks = new AccessChecks(parts, lastUse, options)
   app.decorateRequest('caller', null)
+  app.decorateRequest('session', null)
   app.decorateRequest('tokenOwner', null)
   app.decorateRequest('frontKey', null)
 
   app.addHook('onRoute', (route) => {
-    if (route.config?.access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
+    const { access, action } = route.config ?? {}
+    if (access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
+    if ((access === 'key' || access === 'session') && action === undefined) {
+      throw new Error(`${route.method} ${route.url} names no action`)
+    }
   })
 
   app.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config
+    if (takesShares(access) && request.headers[SHARE_HEADER] !== undefined) {
+      request.caller = await checks.share(request)
+      checkShare(request.caller, request.routeOptions.config)
+      return
+    }
     switch (access) {
       case 'key':
+        request.session = await checks.session(request, reply)
         request.caller =
-          (await checks.session(request, reply)) ?? (await checks.key(request.headers['x-api-key']))
+          request.session === null
+            ? await checks.key(request.headers['x-api-key'])
+            : checks.member(request.session)
+        checkCaller(request.caller, request.routeOptions.config)
+        checks.fresh(request.session, request.routeOptions.config)
         return
       case 'session':
-        request.caller = await checks.session(request, reply)
-        if (request.caller === null) throw new AppError('sign_in_required')
+        request.session = await signedIn(request, reply)
+        request.caller = checks.member(request.session)
+        checkCaller(request.caller, request.routeOptions.config)
+        checks.fresh(request.session, request.routeOptions.config)
+        return
+      case 'person':
+        request.session = await signedIn(request, reply)
+        checks.fresh(request.session, request.routeOptions.config)
         return
       case 'operator':
-        request.caller = await checks.session(request, reply)
-        if (request.caller === null) throw new AppError('sign_in_required')
-        if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
+        request.session = await signedIn(request, reply)
+        if (!request.session.isOperator) throw new AppError('operator_required')
         return
+      case 'share':
+        throw new AppError('share_link_invalid')
       case 'front-key':
-        request.frontKey = await checks.frontKey(bearerToken(request.headers) ?? frontKeyOf(request.headers))
+        request.frontKey = await checks.frontKey(request)
         return
       case 'middleware-form':
         return
@@ -102,6 +144,99 @@ export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, opti
         unreachable(access)
     }
   })
+
+  // Body parsers run outside of what came before, so this is the last hook before the handler.
+  app.addHook('preHandler', (request, _reply, done) => actAs(actingOf(request, parts), done))
+
+  async function signedIn(request: FastifyRequest, reply: FastifyReply): Promise<Session> {
+    const session = await checks.session(request, reply)
+    if (session === null) throw new AppError('sign_in_required')
+    return session
+  }
+}
+
+/**
+ * Checks what the plan must include, then the role of a member or the rights of an API key. Throws what the route says of
+ * plans, `role_forbidden` or `role_limited`, of a key `key_forbidden` or `key_limited`.
+ */
+function checkCaller(caller: Caller, { action, mayUse }: FastifyContextConfig): void {
+  if (action === undefined) throw new Error('a route without an action came this far')
+  mayUse?.(caller.plan)
+  const { role: needs, right, orRight, isAccountWide = false } = actionRow(action)
+  if (caller.member === null) {
+    // `checkShare` is for share links.
+    if (caller.keyId === null) return
+    const isAllowed = caller.rights.some((each) => each === right || each === orRight)
+    if (!isAllowed) throw new AppError('key_forbidden', { fields: { needs: right } })
+    if (isAccountWide && caller.scope.domains !== null) throw new AppError('key_limited')
+    return
+  }
+  const { member } = caller
+  const { role, domains } = member
+  if (!hasRole(role, needs)) throw new AppError('role_forbidden', { fields: { role, needs } })
+  if (isAccountWide && domains !== null) throw new AppError('role_limited')
+}
+
+const SHARE_HEADER = 'x-share-token'
+
+/** Beside a key or cookie a share link alone counts, also where it may do nothing. */
+function takesShares(access: Access | undefined): boolean {
+  return access !== 'open' && access !== 'scrape' && access !== 'middleware-form'
+}
+
+/** Throws `share_forbidden`. */
+function checkShare({ share }: Caller, { access, action }: FastifyContextConfig): void {
+  const isAllowed = access === 'share' || (action !== undefined && mayShare(share?.parts ?? [], action))
+  if (!isAllowed) throw new AppError('share_forbidden')
+}
+
+/** Who acts, as the audit log names it. Nobody yet, in requests that open a session. */
+function actingOf(request: FastifyRequest, { readClient }: ApiParts): Acting {
+  const { address, userAgent } = clientOf(readClient, request)
+  const { actor, way } = actorOfRequest(request)
+  return { actor, way, address, userAgent, requestId: request.id }
+}
+
+function actorOfRequest({ caller, session, routeOptions }: FastifyRequest): Pick<Acting, 'actor' | 'way'> {
+  if (session !== null) {
+    const kind = routeOptions.config.access === 'operator' ? 'operator' : 'person'
+    return { actor: { kind, id: session.person, name: session.email }, way: session.way }
+  }
+  if (caller !== null && caller.keyId !== null) {
+    return { actor: { kind: 'key', id: caller.keyId, name: caller.keyName }, way: null }
+  }
+  return { actor: whoActs().actor, way: null }
+}
+
+export function needsFresh({
+  action,
+  isFresh = false,
+}: Pick<FastifyContextConfig, 'action' | 'isFresh'>): boolean {
+  return isFresh || (action !== undefined && actionRow(action).isFresh === true)
+}
+
+/** Throws `confirm_needed`, with the ways in which the person can, unless it proved a short time ago who it is. */
+export function checkFresh(session: Session, nowMs: number, confirmSeconds: number): void {
+  if (nowMs - session.confirmedAtMs < confirmSeconds * 1_000) return
+  throw confirmNeeded(session)
+}
+
+export function confirmNeeded(session: Session): AppError {
+  return new AppError('confirm_needed', { fields: { confirm: confirmWays(session) } })
+}
+
+/** A second factor is asked for instead of the password, and the provider of single sign-on in its own sessions. */
+export function confirmWays({ way, factors }: Session): (typeof CONFIRM_WAYS)[number][] {
+  if (way === 'sso') return ['sso']
+  const ways: ('totp' | 'passkey')[] = []
+  if (factors.totp) ways.push('totp')
+  if (factors.passkey) ways.push('passkey')
+  return ways.length > 0 ? ways : ['password']
+}
+
+/** Clients of the account's owner, and who holds a share link, see less of some things. */
+export function isClient({ caller }: Pick<FastifyRequest, 'caller'>): boolean {
+  return caller?.member?.role === 'client' || (caller?.share ?? null) !== null
 }
 
 export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
@@ -110,9 +245,23 @@ export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
 }
 
 /** As versions name it: an e-mail address, or `key <name>`. */
-export async function authorOf(db: Queryable, request: FastifyRequest): Promise<string> {
-  const { session, keyId, account } = callerOf(request)
-  return session === null ? `key ${await keyName(db, account, keyId)}` : session.email
+export function authorOf(request: FastifyRequest): string {
+  const caller = callerOf(request)
+  if (caller.session !== null) return caller.session.email
+  if (caller.keyId === null) throw new Error('a share link changes nothing')
+  return `key ${caller.keyName}`
+}
+
+/** Throws if the route is not guarded by a share link. */
+export function sharedOf(request: FastifyRequest): Shared {
+  const { share } = callerOf(request)
+  if (share === null) throw new Error('this route is not guarded by a share link')
+  return share
+}
+
+export function sessionOf({ session }: Pick<FastifyRequest, 'session'>): Session {
+  if (session === null) throw new Error('this route is not guarded by a session')
+  return session
 }
 
 export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
@@ -125,10 +274,34 @@ export function frontKeyOfRoute({ frontKey }: FastifyRequest): WorkingKey {
   return frontKey
 }
 
-export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
+export function memberCaller(request: FastifyRequest): Caller & { session: Session; member: Entry } {
   const caller = callerOf(request)
-  if (caller.session === null) throw new Error('this route is not guarded by a session')
+  if (caller.session === null) throw new Error('this route is not guarded by the session of a member')
   return caller
+}
+
+/** Who changes members, as the service takes it. */
+export function actorOf(request: FastifyRequest): Actor {
+  const { member } = memberCaller(request)
+  return { member: member.member, role: member.role }
+}
+
+const ACCOUNT_HEADER = 'x-prepaint-account'
+
+/** The screen on which a person sets up a second factor. */
+export const SET_UP = '/account/security'
+
+/** No account has this id. */
+const NO_ACCOUNT = 0 as AccountId
+
+/** The account that the request names: `X-Prepaint-Account`, or `?account=` of event streams. */
+function namedAccount({ headers, query, routeOptions }: FastifyRequest): AccountId | null {
+  // Browsers cannot add headers to event streams.
+  const isStream = routeOptions.url?.endsWith('/events') === true
+  const inQuery = isStream ? (query as { account?: unknown }).account : undefined
+  const raw = headers[ACCOUNT_HEADER] ?? inQuery
+  if (raw === undefined) return null
+  return typeof raw === 'string' && /^[1-9]\d{0,8}$/.test(raw) ? (Number(raw) as AccountId) : NO_ACCOUNT
 }
 
 class AccessChecks {
@@ -137,8 +310,16 @@ class AccessChecks {
   readonly #lastUse: LastUse
   readonly #plans: PlanCatalogue
   readonly #publicUrl: string | null
+  readonly #refusedOffers: RefusedOffers
+  readonly #confirmSeconds: number
 
-  constructor({ accessDb, clock }: ApiParts, lastUse: LastUse, { plans, publicUrl }: ApiOptions) {
+  constructor(
+    { accessDb, clock, evidence, log }: ApiParts,
+    lastUse: LastUse,
+    { plans, publicUrl, confirmSeconds }: ApiOptions,
+  ) {
+    this.#confirmSeconds = confirmSeconds
+    this.#refusedOffers = new RefusedOffers(evidence, log)
     this.#db = accessDb
     this.#clock = clock
     this.#lastUse = lastUse
@@ -146,17 +327,37 @@ class AccessChecks {
     this.#publicUrl = publicUrl
   }
 
-  /** Returns the caller by session cookie, on any plan. Null if not signed in, or if an API key was sent. Throws `cross_site`. */
-  async session(request: FastifyRequest, reply: FastifyReply): Promise<Caller | null> {
+  /** Returns the session of the cookie. Null if not signed in, or if an API key was sent. Throws `cross_site`. */
+  async session(request: FastifyRequest, reply: FastifyReply): Promise<Session | null> {
     if (request.headers['x-api-key'] !== undefined) return null
-    const token = sessionToken(request.headers.cookie, this.#publicUrl)
+    const token = sessionToken(request, this.#publicUrl)
     if (token === undefined) return null
-    const found = await takeSession(this.#db, token, this.#clock.nowMs())
+    const { access } = request.routeOptions.config
+    // What acts on an account acts on no other than the chosen one.
+    const orAnother = access === 'person' || access === 'operator'
+    const asked = { account: namedAccount(request), orAnother }
+    const found = await takeSession(this.#db, token, this.#clock.nowMs(), asked)
     if (found === null) return null
     checkSameSite(request)
     const { session, renewed } = found
     if (renewed) setSessionCookie(reply, this.#publicUrl, token)
-    return { account: session.account, plan: planNamed(this.#plans, session.plan), session, keyId: null }
+    return session
+  }
+
+  /** Returns the session's person as a member of the account of the request, on any plan. Throws the reason if it cannot enter. */
+  member(session: Session): Caller {
+    const { entry } = session
+    if (entry === 'second_factor_required') throw new AppError(entry, { fields: { set_up: SET_UP } })
+    if (typeof entry === 'string') throw new AppError(entry)
+    const { account, domains } = entry
+    const plan = planNamed(this.#plans, entry.plan)
+    return { account, scope: { account, domains }, plan, session, member: entry, keyId: null, share: null }
+  }
+
+  /** API keys need no confirmation. Throws `confirm_needed`. */
+  fresh(session: Session | null, config: FastifyContextConfig): void {
+    if (session === null || !needsFresh(config)) return
+    checkFresh(session, this.#clock.nowMs(), this.#confirmSeconds)
   }
 
   async key(raw: string | string[] | undefined): Promise<Caller> {
@@ -168,15 +369,49 @@ class AccessChecks {
     const plan = planNamed(this.#plans, owner.plan)
     if (!plan.api_keys) throw new AppError('plan_without_api')
     this.#lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
-    return { account: owner.account, plan, session: null, keyId: owner.keyId }
+    const { account, domains, keyId, name: keyName, rights } = owner
+    return {
+      account,
+      scope: { account, domains },
+      plan,
+      session: null,
+      member: null,
+      keyId,
+      keyName,
+      rights,
+      share: null,
+    }
   }
 
-  async frontKey(raw: string | null): Promise<WorkingKey> {
+  async share({ headers }: FastifyRequest): Promise<Caller> {
+    const raw = headers[SHARE_HEADER]
+    const share = typeof raw === 'string' ? await findShared(this.#db, raw, this.#clock.nowMs()) : null
+    if (share === null) throw new AppError('share_link_invalid')
+    if (share.suspended) throw new AppError('account_suspended')
+    this.#lastUse.note('share_link', share.shareId, share.lastUsedAt)
+    const { account, domains } = share
+    const plan = planNamed(this.#plans, share.plan)
+    return { account, scope: { account, domains }, plan, session: null, member: null, keyId: null, share }
+  }
+
+  async frontKey({ headers, raw: asked }: FastifyRequest): Promise<WorkingKey> {
+    const raw = bearerToken(headers) ?? frontKeyOf(headers)
     if (raw === null || raw === '') throw new AppError('api_key_required')
     const key = await findFrontKey(this.#db, raw, this.#clock.nowMs())
     if (key === null) throw new AppError('invalid_api_key')
-    if (key.state === 'dead') throw new AppError(key.isSuspended ? 'account_suspended' : 'ended_api_key')
-    if (!mayAsk(key, this.#plans)) throw new AppError('plan_without_api')
+    if (key.state === 'dead') {
+      await this.#refusedOffers.note(asked, key.account, 'dead-key')
+      throw new AppError(key.isSuspended ? 'account_suspended' : 'ended_api_key')
+    }
+    const isIncident = (url: PageUrl) => mayNote(this.#db, key, url)
+    if (!mayAsk(key, this.#plans)) {
+      await this.#refusedOffers.note(asked, key.account, 'plan', isIncident)
+      throw new AppError('plan_without_api')
+    }
+    if (!key.mayRefresh) {
+      await this.#refusedOffers.note(asked, key.account, 'right', isIncident)
+      throw new AppError('key_forbidden', { fields: { needs: 'refresh' } })
+    }
     this.#lastUse.note(key.kind, key.id, key.lastUsedAt)
     return key
   }

@@ -2,6 +2,7 @@ import { AppError, type ErrorCode } from '@prepaint/contract/errors.ts'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import type { BodyStore } from '@prepaint/pages/store/bodies/body-store.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { clientBlock, type ReadClient } from '@prepaint/runtime/http/client-address.ts'
@@ -39,6 +40,8 @@ export type ApiApp = FastifyInstance<
 /** What has a life. The caller starts these objects, and closes them after the server. */
 export type ApiParts = {
   pool: pg.Pool
+  /** Where the bodies of pages are. */
+  bodies: BodyStore
   /** Looks up keys, tokens and sessions. */
   accessDb: Queryable
   clock: Clock
@@ -83,8 +86,12 @@ export type ApiOptions = {
   egressAddresses: readonly string[]
   /** E-mail address or URL on `/bot`. The page names no contact if it is null. */
   contact: string | null
+  /** How long a sign-in or confirmation lasts for actions that need a fresh one. */
+  confirmSeconds: number
   /** `GET /metrics` requires it. If it is null, only this machine gets metrics. */
   metricsToken: string | null
+  /** Divides the days until an account is deleted. 1, but in tests. */
+  notifySpeed: number
   /** Directory of the built dashboard. Default: the one of this checkout or package. */
   dashboardDir?: string | undefined
 }

@@ -29,7 +29,12 @@ export type CsvCell = string | number | null
 
 /** RFC 4180. Text that a spreadsheet would run as a formula gets a leading apostrophe. */
 export function csvText(names: readonly string[], rows: Iterable<readonly CsvCell[]>): string {
-  let text = line(names)
+  return line(names) + csvRows(rows)
+}
+
+/** As `csvText`, without the names: for tables that are sent in pieces. */
+export function csvRows(rows: Iterable<readonly CsvCell[]>): string {
+  let text = ''
   for (const row of rows) text += line(row)
   return text
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
 import { isAway } from '@prepaint/postgres/away.ts'
+import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiApp } from './app.ts'
@@ -39,8 +40,13 @@ function databaseUnavailable(cause: unknown): AppError {
   return new AppError('database_unavailable', { cause, headers: { 'Retry-After': '5' } })
 }
 
+function bodiesUnavailable(cause: unknown): AppError {
+  return new AppError('bodies_unavailable', { cause, headers: { 'Retry-After': '5' } })
+}
+
 function toAppError(error: unknown, takesCsv: boolean): unknown {
   if (isAway(error)) return databaseUnavailable(error)
+  if (error instanceof BodyUnavailable) return bodiesUnavailable(error)
   if (error instanceof AppError || !(error instanceof Error)) return error
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
   const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined

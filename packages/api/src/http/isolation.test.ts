@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-import type { DomainId } from '@prepaint/contract/ids.ts'
+import { type DomainId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { SHARE_PARTS, type SharePart } from '@prepaint/contract/share-parts.ts'
+import { inviteMember } from '@prepaint/service/accounts/invitations.ts'
 import { createKey, createToken } from '@prepaint/service/accounts/keys.ts'
+import { addMember, findMember } from '@prepaint/service/accounts/members.ts'
+import { addPerson, findContact, updatePerson } from '@prepaint/service/accounts/persons.ts'
+import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
@@ -19,8 +24,13 @@ import {
   type TestApi,
   type TestRequest,
 } from '../../../../test/support/api.ts'
-import { exampleBody, type Operation } from '../../../../test/support/api-contract.ts'
-import { createTestCa } from '../../../../test/support/certificate-authority.ts'
+import type { Operation } from '../../../../test/support/api-contract.ts'
+import {
+  EXAMPLE_PASSWORD,
+  type ExampleIds,
+  exampleRequest,
+  NOTHING,
+} from '../../../../test/support/example-request.ts'
 import { renderRecord } from '../../../../test/support/render-record.ts'
 
 // Two worlds: in one, blue is alone; in the other, amber is there too. Whatever
@@ -30,18 +40,7 @@ import { renderRecord } from '../../../../test/support/render-record.ts'
 
 type World = { api: TestApi; blue: Furnished; amber: Furnished | null }
 /** `ids`: what is named in paths, such as a key, a token and a session that can be ended and leave the others. */
-type Furnished = TestAccount & { token: string; ids: typeof NOTHING }
-
-const PASSWORD = 'correct horse'
-const NO_ID = '00000000-0000-4000-8000-000000000000'
-const NOTHING = {
-  ...{ jobId: NO_ID, inspectionId: NO_ID, tryId: NO_ID },
-  ...{ keys: 987_654, tokens: 987_654, sessions: 987_654 },
-  ...{ endpoints: 987_654, deliveries: 987_654, versions: 987_654 },
-}
-const CERTIFICATE = createTestCa('ca', TEST_START_MS).leaf({
-  names: ['amber.example.com', 'blue.example.com'],
-})
+type Furnished = TestAccount & { token: string; share: string; ids: ExampleIds }
 
 const alone = await world(false)
 const together = await world(true)
@@ -60,7 +59,7 @@ async function world(withAmber: boolean): Promise<World> {
 /** A domain with something of every kind, all of which carries the colour. */
 async function furnish(api: TestApi, account: TestAccount, colour: string): Promise<Furnished> {
   const { pool, parts } = api
-  await setPassword(pool, account.id, PASSWORD)
+  await setPassword(pool, (await findContact(pool, account.id)).id, EXAMPLE_PASSWORD)
   const domain = await api.domain(account, `${colour}.example.com`)
   await storePages(api, domain.id, ['/', `/${colour}-1`, `/${colour}-2`])
   await storeRedirectAndSitemap(api, domain.id)
@@ -69,7 +68,13 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   const { jobId } = (body['jobs'] as { jobId: string }[])[0]!
 
   const email = `${colour}@example.com`
-  await pool.query('update account set email = $2 where id = $1', [account.id, email])
+  await pool.query('update account set email = $2, name = $3 where id = $1', [
+    account.id,
+    email,
+    `${colour} account`,
+  ])
+  const { id: owner } = await findContact(pool, account.id)
+  await updatePerson(pool, owner, { name: `${colour} person` })
   await pool.query(`update channel set address = $2 where account_id = $1 and format = 'mail'`, [
     account.id,
     email,
@@ -105,13 +110,23 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   await pool.query(`update delivery set state = 'failed', answer = $2 where id = $1`, [deliveries, colour])
   const spare = { name: `${colour} spare`, expiresAt: null }
   const ids = {
+    account: account.id,
+    members: await addedMember(api, account, `${colour} removed`),
+    heir: await addedMember(api, account, `${colour} heir`),
+    invitations: await invited(api, account, colour),
     ...{ jobId, inspectionId: randomUUID(), endpoints, deliveries },
     keys: (await createKey(pool, account.id, spare, { plans: DEFAULT_PLANS, nowMs: TEST_START_MS })).id,
     tokens: (await createToken(pool, account.id, domain.name, spare.name, DEFAULT_PLANS)).id,
     sessions: await spareSession(api, account, colour),
+    links: (await shared(api, account, domain.name, ['traffic'])).shareLink.id,
     versions: await inserted<number>(
       `insert into site_version (domain_id, kind, content, author) values ($1, 'redirects', $2, $3) returning id`,
       ...[JSON.stringify([{ from: `/${colour}-old`, to: `/${colour}-new`, status: 301 }]), email],
+    ),
+    templates: await inserted<number>(
+      `insert into settings_template (account_id, name, settings)
+       select account_id, $2, '{"cards": "on"}' from domain where id = $1 returning id`,
+      `${colour} template`,
     ),
     tryId: await inserted<string>(
       `insert into rule_try (id, place, domain_id, job_id, tried)
@@ -120,9 +135,12 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     ),
   }
   await storeInspectedPage(api, account, ids.inspectionId, colour)
+  await inserted('insert into domain_tags values ($1, array[$2])', `${colour} tag`)
+  await inserted(`insert into dns_look (domain_id, addresses) values ($1, array[$2])`, `${colour} address`)
   await createSiteToken(pool, account.id, domain.name, { author: email, nowMs: TEST_START_MS })
   const { token } = await createToken(pool, account.id, domain.name, 'cms', DEFAULT_PLANS)
-  return { ...account, token, ids }
+  const share = await shared(api, account, domain.name, SHARE_PARTS)
+  return { ...account, token, share: share.token, ids }
 }
 
 /** A page that can be read, and an inspection and a try of rules with pictures. */
@@ -147,16 +165,38 @@ async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionI
 
 async function spareSession(api: TestApi, account: TestAccount, colour: string): Promise<number> {
   const client = { address: '192.0.2.1', userAgent: `${colour} spare` }
-  return (await startSession(api.pool, account.id, client, api.clock.nowMs()))!.session.id
+  const { id } = await findContact(api.pool, account.id)
+  return (await startSession(api.pool, id, client, api.clock.nowMs()))!.session.id
 }
 
-type Secrets = { key: string; token: string; cookie: string }
+async function addedMember(api: TestApi, { id }: TestAccount, name: string): Promise<number> {
+  const email = `${name.replace(' ', '-')}@example.com`
+  const person = await addPerson(api.pool, { email, password: null })
+  await addMember(api.pool, id, person, { role: 'editor', domains: null })
+  return findMember(api.pool, id, email)
+}
+
+function shared(api: TestApi, { id, email }: TestAccount, domain: string, parts: readonly SharePart[]) {
+  const asked = { name: 'shared', domains: [domain], parts, author: email }
+  const actor = { member: null, role: 'owner' } as const
+  return createShareLink(api.pool, wholeAccount(id), actor, asked, TEST_START_MS)
+}
+
+async function invited(api: TestApi, { id }: TestAccount, colour: string): Promise<number> {
+  const asked = { email: `${colour}-guest@example.com`, role: 'editor' as const, invitedBy: colour }
+  const how = { isHandedOver: true, nowMs: TEST_START_MS }
+  return (await inviteMember(api.pool, wholeAccount(id), { member: null, role: 'owner' }, asked, how))
+    .invitation.id
+}
+
+type Secrets = { key: string; token: string; share: string; cookie: string }
 const SENDS: Record<string, (as: Secrets) => TestRequest> = {
   ApiKey: ({ key }) => ({ key }),
   BearerKey: ({ key }) => ({ token: key }),
   PrerenderKey: ({ key }) => ({ headers: { 'x-prerender-token': key } }),
   WebhookToken: ({ token }) => ({ token }),
   Session: ({ cookie }) => ({ cookie }),
+  ShareLink: ({ share }) => ({ headers: { 'x-share-token': share } }),
 }
 
 /** The request that the document describes, about this domain and these things. Some requests end their session: it is a new one. */
@@ -164,37 +204,13 @@ async function ask(
   api: TestApi,
   operation: Operation,
   whose: Furnished & { cookie?: string },
-  about: { domain: string; newName: string; ids: typeof NOTHING },
+  about: { domain: string; newName: string; ids: ExampleIds },
   by = operation.security ?? '',
 ) {
-  const { domain, newName, ids } = about
-  const url = `https://${domain}/`
-  const path = operation.url
-    .replace('{domain}', domain)
-    .replace(/(\w+)\/\{id\}/, (_, kind: keyof typeof NOTHING) => `${kind}/${ids[kind]}`)
-    .replace(/\{(jobId|tryId|inspectionId)\}/, (_, id: keyof typeof NOTHING) => String(ids[id]))
-    .replace(/versions$/, 'versions?kind=redirects')
-    .replace('{picture}', 'person')
-    .replace('{place}/{side}', '0/before')
-    .replace('{url}', encodeURIComponent(url))
-  assert.doesNotMatch(path, /[{}]|undefined/, 'a parameter without a value')
-  const body = exampleBody(operation, {
-    ...{ certificate_chain: CERTIFICATE.chain, private_key: CERTIFICATE.key },
-    ...{ domain, custom_domain: newName, origin_url: 'https://origin.example.com', is_active: true },
-    ...{ settings: { fresh_seconds: 60 }, path: '/amber-1', variant: 'desktop', form: 'html' },
-    ...{ paths: ['/', '/amber-1'], urls: ['/', '/amber-1'], all: true, which: 'outdated', paused: true },
-    ...{ url, format: 'standard', events: ['domain.live'] },
-    emails: [{ email: `${domain.split('.')[0]}@example.net` }],
-    ...{ user_agent: 'Googlebot', accept: 'text/html', name: 'amber new', expires_at: null },
-    via: 'http://93.184.216.34',
-    redirects: [{ from: '/amber-moved', to: '/amber-new' }],
-    ...{ crawler: 'Googlebot', category: 'ai', rules: [{ path: '/amber-1', action: 'pass' }] },
-    ...{ mode: 'replace', text: 'User-agent: *\nDisallow: /amber-1' },
-    ...{ current_password: PASSWORD, new_password: PASSWORD },
-  })
+  const { path, body, headers } = exampleRequest(operation, about)
   const request = SENDS[by]?.({ ...whose, cookie: whose.cookie ?? (await api.session(whose)) })
   assert(request !== undefined, `${operation.method} ${operation.url} needs what the test does not have`)
-  return api.call(operation.method, path, { ...request, body })
+  return api.call(operation.method, path, { ...request, body, headers: { ...request.headers, ...headers } })
 }
 
 /** All that belongs to amber, row by row. `last_used_at` may follow his own use. */
@@ -202,15 +218,23 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
   const of = `in (select id from domain where account_id = ${amber!.id})`
   const ofDomain =
     'page redirect sitemap known_path webhook_window render_count render_day traffic_hour traffic_day traffic_path ' +
-    'traffic_last traffic_forbidden traffic_summary warm warm_count render_record last_visit last_render ' +
+    'traffic_minute traffic_folded_hour traffic_folded_day traffic_last traffic_forbidden warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
-    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check'
-  const ofAccount = 'domain incident channel event delivery confirmation'
+    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags dns_look'
+  const ofAccount = 'domain incident channel event delivery confirmation settings_template'
   const parts: [table: string, where: string, columns?: string][] = [
     ['account', `id = ${amber!.id}`],
     ['api_key', `account_id = ${amber!.id}`, 'id, name, revoked_at'],
-    ['sign_in_session', `account_id = ${amber!.id}`, 'id, token_hash, expires_at'],
+    ['member', `account_id = ${amber!.id}`, 'id, person_id, role, domains, sessions_ended_at'],
+    ['person', `id in (select person_id from member where account_id = ${amber!.id})`],
+    ['invitation', `account_id = ${amber!.id}`],
+    [
+      'session',
+      `person_id in (select person_id from member where account_id = ${amber!.id})`,
+      'id, token_hash, expires_at',
+    ],
     ['job', `domain_id ${of}`, 'id, path, priority, state, superseded'],
+    ['share_link', `account_id = ${amber!.id}`, 'id, name, domains, parts, expires_at'],
     ['site_token', `account_id = ${amber!.id}`, 'id, token_hash, ends_at'],
     ['webhook_token', `domain_id ${of}`, 'id, name, revoked_at'],
     ...ofDomain.split(' ').map((table): [string, string] => [table, `domain_id ${of}`]),
@@ -230,18 +254,26 @@ function withoutChance(text: string): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
     .replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<time>"')
-    .replace(/"(id|replay_of)":\d+/g, '"$1":<n>')
+    .replace(/"(id|replay_of|next)":\d+/g, '"$1":<n>')
     .replace(/evt_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]+/g, '<id>')
-    .replace(/pp_(live|wh|site)_[\w-]+/g, '<secret>')
+    .replace(/pp_(live|wh|site|in|sh)_[\w-]+/g, '<secret>')
+    .replace(/127\.0\.0\.1:\d+/g, '<server>')
 }
+
+/** They are about the caller's own login, need an authenticator or e-mail, and have tests of their own: second-factor.test.ts, email.test.ts. */
+const OF_FACTORS = /^\/api\/(second-factor|passkeys|session\/confirm|person\/email)/
 
 /**
  * Those of operators are about all accounts, and have tests of their own: operator.test.ts. So has the one whose
  * answer does not end: events.test.ts has two accounts that listen at once. The way out is the same for all.
  */
 const routes = together.api.contract.operations.filter(
-  ({ security, url }) =>
-    security !== null && !url.startsWith('/api/operator/') && !['/api/events', '/api/egress'].includes(url),
+  ({ security, url, operationId }) =>
+    security !== null &&
+    !OF_FACTORS.test(url) &&
+    !url.startsWith('/api/operator/') &&
+    !['/api/events', '/api/egress'].includes(url) &&
+    operationId !== 'deletePerson',
 )
 
 const atFirst = await rowsOfAmber(together)
@@ -280,14 +312,19 @@ it('with his own key, about his own things: the same answer whoever else is ther
 it('the owner, with the same requests, sees or changes something on each route', async () => {
   const { api } = together
   const amber = together.amber!
-  // Deletion last, that of the whole domain after what belongs to it.
-  const last = ({ method, url }: Operation) =>
-    method !== 'DELETE' ? 0 : url === '/api/domains/{domain}' ? 2 : 1
+  // Deletion last: that of the whole domain after what belongs to it, and then the owner hands over and leaves.
+  const lastly = ['deleteDomain', 'transferAccount', 'leaveAccount']
+  const last = ({ method, operationId }: Operation) =>
+    lastly.includes(operationId)
+      ? 2 + lastly.indexOf(operationId)
+      : Number(method === 'DELETE' && operationId !== 'endSessionsOfMember')
+  let cookie = ''
   for (const operation of routes.toSorted((a, b) => last(a) - last(b))) {
     // A change of the password has ended the sessions before.
     const ids = { ...amber.ids, sessions: await spareSession(api, amber, 'amber') }
     const about = { domain: 'amber.example.com', newName: 'amber2.example.com', ids }
-    const cookie = await api.session(amber)
+    // Whoever handed the account over leaves it.
+    if (operation.operationId !== 'leaveAccount') cookie = await api.session(amber)
     const before = await rowsOfAmber(together)
     const answer = await ask(api, operation, { ...amber, cookie }, about)
     const name = `${operation.method} ${operation.url}`

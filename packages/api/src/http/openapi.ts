@@ -1,7 +1,8 @@
 import type { ErrorCode } from '@prepaint/contract/errors.ts'
+import { actionRow } from '@prepaint/contract/roles.ts'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler } from 'fastify-type-provider-zod'
-import type { Access } from './access.ts'
+import { type Access, needsFresh } from './access.ts'
 import type { ApiApp } from './app.ts'
 import { errorResponses } from './responses.ts'
 import { cookieName } from './session-access.ts'
@@ -14,15 +15,34 @@ const KEY_ERRORS = [
   'account_suspended',
   'cross_site',
   'too_many_failures',
+  'database_unavailable',
 ] as const
-const SESSION_ERRORS = ['sign_in_required', 'account_suspended', 'cross_site'] as const
+const PERSON_ERRORS = ['sign_in_required', 'account_suspended', 'cross_site', 'database_unavailable'] as const
+const SHARE_ERRORS = ['share_link_invalid', 'share_forbidden'] as const
+const MEMBER_ERRORS = [
+  'no_account',
+  'account_not_found',
+  'second_factor_required',
+  'role_forbidden',
+  'role_limited',
+] as const
+const SESSION_ERRORS = [...PERSON_ERRORS, ...MEMBER_ERRORS] as const
 
+/** Credentials can be judged only by the database. Open routes that ask it name its error themselves. */
 const ACCESS: Record<Access, { takes: readonly string[]; refuses: readonly ErrorCode[] }> = {
-  key: { takes: ['ApiKey', 'Session'], refuses: KEY_ERRORS },
+  key: {
+    takes: ['ApiKey', 'Session'],
+    refuses: [...KEY_ERRORS, 'key_forbidden', 'key_limited', ...MEMBER_ERRORS],
+  },
+  share: {
+    takes: ['ShareLink'],
+    refuses: ['share_link_invalid', 'account_suspended', 'too_many_failures', 'database_unavailable'],
+  },
   'front-key': { takes: ['BearerKey', 'PrerenderKey', 'ApiKey'], refuses: [...KEY_ERRORS, 'ended_api_key'] },
   'middleware-form': { takes: ['PrerenderKey', 'ApiKey'], refuses: [] },
   session: { takes: ['Session'], refuses: SESSION_ERRORS },
-  operator: { takes: ['Session'], refuses: [...SESSION_ERRORS, 'operator_required'] },
+  person: { takes: ['Session'], refuses: PERSON_ERRORS },
+  operator: { takes: ['Session'], refuses: [...PERSON_ERRORS, 'operator_required'] },
   token: {
     takes: ['WebhookToken'],
     refuses: [
@@ -33,6 +53,7 @@ const ACCESS: Record<Access, { takes: readonly string[]; refuses: readonly Error
       'domain_inactive',
       'webhook_rate',
       'too_many_failures',
+      'database_unavailable',
     ],
   },
   scrape: { takes: [], refuses: [] },
@@ -46,14 +67,18 @@ function completeSchema(route: RouteOptions): void {
   const { takes, refuses } = ACCESS[config.access]
   const hasChecks = (schema.body ?? schema.querystring) !== undefined && validatorCompiler === undefined
   const codes = new Set<ErrorCode>(refuses)
+  const isShared = config.action !== undefined && actionRow(config.action).share !== undefined
+  if (isShared) for (const code of SHARE_ERRORS) codes.add(code)
   if (method !== 'GET' && method !== 'HEAD') for (const code of BODY_ERRORS) codes.add(code)
   if (hasChecks) codes.add('invalid_field')
   for (const code of config.refuses ?? []) codes.add(code)
+  if (needsFresh(config)) codes.add('confirm_needed')
   codes.add('too_many_requests')
   codes.add('internal')
   const described = schema.response as object
   const completed: FastifySchema = { ...schema, response: { ...errorResponses(codes), ...described } }
-  if (takes.length > 0) completed.security = takes.map((name) => ({ [name]: [] }))
+  const schemes = isShared ? [...takes, 'ShareLink'] : takes
+  if (schemes.length > 0) completed.security = schemes.map((name) => ({ [name]: [] }))
   route.schema = completed
 }
 
@@ -104,6 +129,7 @@ async function documentOf(
             in: 'cookie',
             name: cookieName(publicUrl),
           },
+          ShareLink: { type: 'apiKey', in: 'header', name: 'X-Share-Token' },
           WebhookToken: { type: 'http', scheme: 'bearer' },
         },
       },

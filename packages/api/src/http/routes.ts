@@ -1,13 +1,15 @@
 import { domainParams } from '@prepaint/contract/api/domain.ts'
 import { AppError, type ErrorCode } from '@prepaint/contract/errors.ts'
-import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainName, Scope } from '@prepaint/contract/ids.ts'
+import { type Action, actionRow } from '@prepaint/contract/roles.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { findOwnedDomain, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
-import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { z } from 'zod'
-import { callerOf } from './access.ts'
+import { callerOf, sessionOf } from './access.ts'
 import type { ApiApp } from './app.ts'
 import type { ResponseContent } from './responses.ts'
 import { checkAllButBody } from './validation.ts'
@@ -35,12 +37,15 @@ type Route<
     number,
     | ResponseContent<Answer>
     | ResponseContent<z.ZodType, 'text/plain'>
+    | ResponseContent<z.ZodType, 'application/x-ndjson'>
     | ResponseContent<z.ZodType, 'image/webp'>
     | z.ZodNull
   >
   refuses?: readonly ErrorCode[]
   /** Reads a list of `body` or CSV by itself, up to so many bytes. */
   takesCsv?: number
+  /** Of a person: it must have proved a short time ago who it is. Of actions `@prepaint/contract/roles.ts` says it. */
+  isFresh?: boolean
   /** Checked before the body is read. */
   mayUse?: (plan: Plan) => void
   handler(
@@ -50,7 +55,7 @@ type Route<
   ): Promise<z.input<Answer> | FastifyReply>
 }
 
-type AddRoute<Subject> = <
+type AddRoute<Subject, Name extends string = string> = <
   Answer extends z.ZodType,
   Params extends Fields = Fields,
   Query extends Fields = Fields,
@@ -58,36 +63,69 @@ type AddRoute<Subject> = <
 >(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
-  operationId: string,
+  operationId: Name,
   route: Route<Subject, Params, Query, Body, Answer>,
 ) => void
 
-/** Adds a route for an API key or a session (`key`), a session only, or the session of an operator. Its handler gets the account. */
-export function accountRoutes(
-  app: ApiApp,
-  tag: string,
-  access: 'key' | 'session' | 'operator' = 'key',
-): AddRoute<AccountId> {
-  return (method, url, operationId, route) => {
-    const { refuses = [], takesCsv, mayUse, query, handler, ...described } = route
-    const schema: FastifySchema = { operationId, tags: [tag], ...described }
-    if (query !== undefined) schema.querystring = query
-    const options: RouteOptions = {
-      method,
-      url,
-      config: { access, refuses },
-      schema,
-      handler: (request, reply) =>
-        handler(callerOf(request).account, request as Parameters<typeof handler>[1], reply),
+/**
+ * Adds a route of an account, named by an action of `@prepaint/contract/roles.ts`: that says who may use it. Its handler gets
+ * what the caller may use of the account.
+ */
+export function accountRoutes(app: ApiApp, tag: string): AddRoute<Scope, Action> {
+  return (method, url, action, route) => {
+    const { mayUse, ...others } = route
+    const config: FastifyContextConfig = {
+      access: actionRow(action).right === null ? 'session' : 'key',
+      action,
     }
-    if (takesCsv !== undefined) {
-      options.config = { access, refuses, takesCsv: true }
-      options.bodyLimit = takesCsv
-      options.validatorCompiler = checkAllButBody
-    }
-    if (mayUse !== undefined) options.onRequest = async (request) => mayUse(callerOf(request).plan)
-    app.route(options as Parameters<typeof app.route>[0])
+    if (mayUse !== undefined) config.mayUse = mayUse
+    const scopeOf = (request: FastifyRequest) => callerOf(request).scope
+    addRoute(app, { tag, method, url, operationId: action, config }, others, scopeOf)
   }
+}
+
+/** Adds a route for whoever is signed in, in an account or not. Its handler gets the session. */
+export function personRoutes(app: ApiApp, tag: string): AddRoute<Session> {
+  return (method, url, operationId, { isFresh = false, ...route }) =>
+    addRoute(app, { tag, method, url, operationId, config: { access: 'person', isFresh } }, route, sessionOf)
+}
+
+/** Adds a route for operators. Its handler gets the session. */
+export function operatorRoutes(app: ApiApp): AddRoute<Session> {
+  const tag = 'Operator'
+  return (method, url, operationId, route) =>
+    addRoute(app, { tag, method, url, operationId, config: { access: 'operator' } }, route, sessionOf)
+}
+
+function addRoute<
+  Subject,
+  Answer extends z.ZodType,
+  Params extends Fields,
+  Query extends Fields,
+  Body extends z.ZodType,
+>(
+  app: ApiApp,
+  added: { tag: string; method: string; url: string; operationId: string; config: FastifyContextConfig },
+  route: Omit<Route<Subject, Params, Query, Body, Answer>, 'mayUse'>,
+  subjectOf: (request: FastifyRequest) => Subject,
+): void {
+  const { refuses = [], takesCsv, query, handler, ...described } = route
+  const { tag, method, url, operationId } = added
+  const schema: FastifySchema = { operationId, tags: [tag], ...described }
+  if (query !== undefined) schema.querystring = query
+  const options: RouteOptions = {
+    method: method as RouteOptions['method'],
+    url,
+    config: { ...added.config, refuses },
+    schema,
+    handler: (request, reply) => handler(subjectOf(request), request as Parameters<typeof handler>[1], reply),
+  }
+  if (takesCsv !== undefined) {
+    options.config = { ...added.config, refuses, takesCsv: true }
+    options.bodyLimit = takesCsv
+    options.validatorCompiler = checkAllButBody
+  }
+  app.route(options as Parameters<typeof app.route>[0])
 }
 
 /** Below `/api/domains/:domain/`. The handler gets the domain, if the account owns it. */
@@ -95,7 +133,7 @@ export function domainRoutes(
   app: ApiApp,
   pool: Queryable,
   tag: string,
-): AddRoute<OwnedDomain & { account: AccountId }> {
+): AddRoute<OwnedDomain & { account: AccountId }, Action> {
   const add = accountRoutes(app, tag)
   return (method, path, operationId, route) => {
     const params = domainParams.extend(route.params?.shape ?? {})
@@ -103,9 +141,13 @@ export function domainRoutes(
       ...route,
       params,
       refuses: ['domain_not_found', ...(route.refuses ?? [])],
-      handler: async (account, request: FastifyRequest, reply) => {
-        const domain = await ownedDomain(pool, account, (request.params as { domain: string }).domain)
-        return route.handler({ ...domain, account }, request as Parameters<typeof route.handler>[1], reply)
+      handler: async (scope, request: FastifyRequest, reply) => {
+        const domain = await ownedDomain(pool, scope, (request.params as { domain: string }).domain)
+        return route.handler(
+          { ...domain, account: scope.account },
+          request as Parameters<typeof route.handler>[1],
+          reply,
+        )
       },
     })
   }
@@ -118,9 +160,17 @@ export function domainNameFrom(raw: string): DomainName {
   return parsed.name
 }
 
-/** Throws `domain_not_found` unless the account owns it. */
-export async function ownedDomain(db: Queryable, account: AccountId, raw: string): Promise<OwnedDomain> {
-  const domain = await findOwnedDomain(db, account, domainNameFrom(raw))
+/** Throws `domain_not_found` for an invalid name, and for a domain that is not within the scope. */
+export async function domainNameWithin(db: Queryable, scope: Scope, raw: string): Promise<DomainName> {
+  const name = domainNameFrom(raw)
+  // The statements that follow filter by account.
+  if (scope.domains === null) return name
+  return (await ownedDomain(db, scope, raw)).name
+}
+
+/** Throws `domain_not_found` unless the account owns it and it is within the scope. */
+export async function ownedDomain(db: Queryable, scope: Scope, raw: string): Promise<OwnedDomain> {
+  const domain = await findOwnedDomain(db, scope, domainNameFrom(raw))
   if (domain === null) throw new AppError('domain_not_found')
   return domain
 }

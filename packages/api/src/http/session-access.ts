@@ -11,18 +11,22 @@ export function cookieName(publicUrl: string | null): string {
   return isHttps(publicUrl) ? '__Host-prepaint-session' : 'prepaint-session'
 }
 
-export function sessionToken(cookies: string | undefined, publicUrl: string | null): string | undefined {
-  const start = `${cookieName(publicUrl)}=`
-  const pair = cookies?.split(';').find((each) => each.trimStart().startsWith(start))
-  return pair?.trim().slice(start.length)
+export function sessionToken(
+  { cookies }: Pick<FastifyRequest, 'cookies'>,
+  publicUrl: string | null,
+): string | undefined {
+  return cookies[cookieName(publicUrl)]
 }
 
 /** Sets the session cookie, or removes it (`token` null). Hidden from scripts and other sites. */
 export function setSessionCookie(reply: FastifyReply, publicUrl: string | null, token: string | null): void {
-  const maxAge = token === null ? 0 : IDLE_DAYS * 86_400
-  const secure = isHttps(publicUrl) ? '; Secure' : ''
-  const value = `${cookieName(publicUrl)}=${token ?? ''}`
-  reply.header('Set-Cookie', `${value}; Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Strict${secure}`)
+  void reply.setCookie(cookieName(publicUrl), token ?? '', {
+    path: '/',
+    maxAge: token === null ? 0 : IDLE_DAYS * 86_400,
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: isHttps(publicUrl),
+  })
 }
 
 function isHttps(publicUrl: string | null): boolean {

@@ -10,6 +10,7 @@ import {
   endpointParams,
   getReportAnswer,
   getReportQuery,
+  incidentForClientsSchema,
   incidentQuery,
   incidentsSchema,
   listEndpointsAnswer,
@@ -37,7 +38,7 @@ import {
 import { readReport } from '@prepaint/service/notifications/delivery/report.ts'
 import { listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
-import { callerOf } from '../http/access.ts'
+import { callerOf, isClient } from '../http/access.ts'
 import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, ownedDomain } from '../http/routes.ts'
@@ -57,16 +58,19 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
     query: incidentQuery,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('The incidents', incidentsSchema) },
-    handler: async (account, { query: { domain: name, ...query } }) => {
-      const domain = name === undefined ? null : (await ownedDomain(pool, account, name)).id
-      return listIncidents(pool, account, domain, query)
+    handler: async (scope, request) => {
+      const { domain: name, ...query } = request.query
+      const domains = name === undefined ? scope.domains : [(await ownedDomain(pool, scope, name)).id]
+      const { incidents, next } = await listIncidents(pool, { account: scope.account, domains }, query)
+      const shown = isClient(request) ? z.array(incidentForClientsSchema).parse(incidents) : incidents
+      return { incidents: shown, next }
     },
   })
 
   add('GET', '/api/notifications', 'getNotifications', {
     summary: 'Who is told by e-mail, and of what',
     response: addresses,
-    handler: async (account) => ({ emails: await listAddresses(pool, account), by_mail }),
+    handler: async ({ account }) => ({ emails: await listAddresses(pool, account), by_mail }),
   })
 
   add('PUT', '/api/notifications', 'putNotifications', {
@@ -75,7 +79,7 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
       'At most 3 links for each address and 20 for each account are sent in 24 hours. Unsubscribed addresses get a link again.',
     body: putNotificationsBody,
     response: addresses,
-    handler: async (account, { body: { emails } }) => {
+    handler: async ({ account }, { body: { emails } }) => {
       return { emails: await setAddresses(pool, account, emails), by_mail }
     },
   })
@@ -83,7 +87,7 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
   app.route({
     method: 'POST',
     url: '/api/notifications/confirm',
-    config: { access: 'open', refuses: ['link_not_found'] },
+    config: { access: 'open', refuses: ['link_not_found', 'database_unavailable'] },
     schema: {
       operationId: 'confirmAddress',
       tags: ['Notifications'],
@@ -102,8 +106,8 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
     summary: 'The report of one week',
     query: getReportQuery,
     response: { 200: jsonResponse('The report', getReportAnswer) },
-    handler: async (account, { query }) => {
-      const report = await readReport(pool, account, query.week ?? null)
+    handler: async (scope, { query }) => {
+      const report = await readReport(pool, scope, query.week ?? null)
       if (report === null) throw invalidField(['week'], NO_WEEK)
       return { report }
     },
@@ -116,7 +120,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
   add('GET', '/api/endpoints', 'listEndpoints', {
     summary: 'The event endpoints of the account, oldest first',
     response: { 200: jsonResponse('The endpoints', listEndpointsAnswer) },
-    handler: async (account) => ({ endpoints: await listEndpoints(pool, account) }),
+    handler: async ({ account }) => ({ endpoints: await listEndpoints(pool, account) }),
   })
 
   add('POST', '/api/endpoints', 'createEndpoint', {
@@ -127,7 +131,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
     response: { 201: jsonResponse('The endpoint', createEndpointAnswer) },
-    handler: async (account, { body }, reply) => {
+    handler: async ({ account }, { body }, reply) => {
       await checkEndpoint(body.url)
       const endpoint = await createEndpoint(pool, vault, account, body).catch((cause) => {
         throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
@@ -142,7 +146,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     body: endpointChangeSchema,
     refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'],
     response: { 200: jsonResponse('The endpoint', updateEndpointAnswer) },
-    handler: async (account, request) => {
+    handler: async ({ account }, request) => {
       const { url, is_active } = request.body
       if (is_active === true) requireEndpoints(callerOf(request).plan)
       const id = endpointOf(request)
@@ -158,7 +162,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     response: {
       200: jsonResponse('What was removed', deleteEndpointAnswer),
     },
-    handler: async (account, request) => ({
+    handler: async ({ account }, request) => ({
       deleted: await deleteEndpoint(pool, account, endpointOf(request)),
     }),
   })
@@ -169,7 +173,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     query: pageQuery,
     refuses: ['endpoint_not_found'],
     response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
-    handler: (account, request) => listDeliveries(pool, account, endpointOf(request), request.query),
+    handler: ({ account }, request) => listDeliveries(pool, account, endpointOf(request), request.query),
   })
 
   add('POST', '/api/endpoints/:id/test', 'testEndpoint', {
@@ -178,7 +182,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'],
     response: oneDelivery,
-    handler: async (account, request, reply) =>
+    handler: async ({ account }, request, reply) =>
       reply.code(202).send({ delivery: await testEndpoint(pool, account, endpointOf(request)) }),
   })
 
@@ -188,7 +192,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
     response: oneDelivery,
-    handler: async (account, request, reply) => {
+    handler: async ({ account }, request, reply) => {
       const id = numberFrom(request.params.id, 'delivery_not_found')
       return reply.code(202).send({ delivery: await replayDelivery(pool, account, id) })
     },

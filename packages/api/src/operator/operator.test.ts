@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { findAccount, setRole } from '@prepaint/service/accounts/accounts.ts'
+import { findAccountById } from '@prepaint/service/accounts/accounts.ts'
 import { createToken } from '@prepaint/service/accounts/keys.ts'
+import { findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
@@ -13,7 +14,8 @@ const api = await openApi()
 const owner = await api.account('agency')
 const domain = await api.domain(owner, 'one.example.com')
 const boss = await api.account('enterprise')
-await setRole(api.pool, boss.id, 'operator')
+const bossPerson = await findContact(api.pool, boss.id)
+await setOperator(api.pool, bossPerson.id, true)
 const cookie = await api.session(boss)
 
 const headers = { 'sec-fetch-site': 'same-origin' }
@@ -34,35 +36,77 @@ it('every route for operators refuses owners, keys, and whoever is not signed in
   const session = await api.session(owner)
   for (const { method, url } of routes) {
     const path = url.replace('{id}', String(owner.id))
-    const body = method === 'GET' ? undefined : { email: 'x@example.com', plan: 'pro' }
+    const body = method === 'GET' ? undefined : { email: 'x@example.com', plan: 'pro', is_operator: true }
     assertAnswer(await api.call(method, path, { cookie: session, body }), 403, 'Only operators may do this')
     for (const request of [{ headers }, { key: boss.key }]) {
       assert.equal((await api.call(method, path, { ...request, body })).status, 401, path)
     }
   }
-  assert.equal((await findAccount(api.pool, owner.email)).plan, 'agency')
+  assert.equal((await findAccountById(api.pool, owner.id)).plan, 'agency')
+  assert.equal((await findContact(api.pool, owner.id)).is_operator, false)
 })
 
 describe('accounts', () => {
   it('200: all of them, with what they use', async () => {
     await inDomain(`insert into render_count values ($1, '2026-11-01', 7), ($1, '2026-10-01', 100)`)
     const { accounts } = await get('accounts')
-    const same = { can_sign_in: false, suspended: false }
+    const same = { can_sign_in: false, suspended: false, members: 1 }
     assert.equal(valuesOf(accounts, 'email').length, 2)
     assert.partialDeepStrictEqual(accounts, [
-      { ...same, email: owner.email, plan: 'agency', role: 'owner', domains: 1, renders_used: 7 },
-      { ...same, email: boss.email, plan: 'enterprise', role: 'operator', domains: 0, renders_used: 0 },
+      { ...same, email: owner.email, name: owner.email, plan: 'agency', domains: 1, renders_used: 7 },
+      { ...same, email: boss.email, plan: 'enterprise', domains: 0, renders_used: 0 },
     ])
   })
 
-  it('200: another plan and role; what is not named stays', async () => {
+  it('200: another plan; what is not named stays', async () => {
     const put = (body: object, id: string | number = owner.id) => call('PUT', `accounts/${id}`, body)
     const changed = (await put({ plan: 'pro' })).body['account']
-    assert.partialDeepStrictEqual(changed, { plan: 'pro', role: 'owner' })
-    assert.equal((await put({ plan: 'agency', role: 'owner' })).status, 200)
-    for (const wrong of [{ plan: 'gold' }, { role: 'king' }]) assert.equal((await put(wrong)).status, 400)
+    assert.partialDeepStrictEqual(changed, { plan: 'pro', name: owner.email })
+    assert.equal((await put({ plan: 'agency' })).status, 200)
+    assert.equal((await put({ plan: 'gold' })).status, 400)
     for (const id of [99_999, 'x']) assert.equal((await put({ plan: 'pro' }, id)).status, 404)
-    assertAnswer(await put({ role: 'owner' }, boss.id), 403, 'You cannot change your own role')
+  })
+
+  it('persons: listed, and made operators and none by others than themselves', async () => {
+    const { persons } = await get('persons')
+    assert.deepEqual(valuesOf(persons, 'email'), [owner.email, boss.email])
+    assert.deepEqual(valuesOf(persons, 'is_operator'), [false, true])
+    const { id } = await findContact(api.pool, owner.id)
+    const put = (is_operator: unknown, person: string | number = id) =>
+      call('PUT', `persons/${person}`, { is_operator })
+    assert.deepEqual(valuesOf([(await put(true)).body['person']], 'is_operator'), [true])
+    assert.deepEqual(valuesOf([(await put(false)).body['person']], 'is_operator'), [false])
+    assert.equal((await put('yes')).status, 400)
+    for (const none of [99_999, 'x']) assertAnswer(await put(true, none), 404, 'Person not found')
+    assertAnswer(await put(false, bossPerson.id), 403, 'You cannot change your own role')
+  })
+
+  it('invitations to accounts: listed while they wait, sent again with another link, revoked', async () => {
+    const made = await call('POST', 'invitations', {
+      email: 'late@example.com',
+      plan: 'pro',
+      name: 'Late Ltd',
+    })
+    const { id } = made.body['invitation'] as { id: number }
+    assert.partialDeepStrictEqual((await get('invitations'))['invitations'], [
+      {
+        id,
+        email: 'late@example.com',
+        name: 'Late Ltd',
+        role: 'owner',
+        state: 'waiting',
+        invited_by: boss.email,
+      },
+    ])
+    const again = await call('POST', `invitations/${id}/resend`)
+    assert.equal(again.status, 200)
+    assert.equal((await useLink(made.body['link'])).status, 404, 'the link before has ended')
+    const gone = await call('DELETE', `invitations/${id}`)
+    assertAnswer(gone, 200, { deleted: { id, email: 'late@example.com' } })
+    assert.equal((await useLink(again.body['link'])).status, 404)
+    assert.deepEqual(await get('invitations'), { invitations: [] })
+    assertAnswer(await call('DELETE', `invitations/${id}`), 404, 'Invitation not found')
+    assertAnswer(await call('POST', `invitations/${id}/resend`), 404, 'Invitation not found')
   })
 
   it('201: an invitation by which somebody makes his account, and a link to a new password', async () => {
@@ -74,6 +118,17 @@ describe('accounts', () => {
     const used = await useLink(body['link'])
     assert.deepEqual(valuesOf([used.body['account']], 'email'), ['guest@example.com'])
     assert.equal((await invite('guest@example.com')).status, 409)
+    const second = await call('POST', 'invitations', {
+      email: 'guest@example.com',
+      plan: 'pro',
+      name: 'Second',
+    })
+    const entered = await useLink(second.body['link'])
+    assert.deepEqual(
+      valuesOf([entered.body['account']], 'name'),
+      ['Second'],
+      'the person has two accounts now',
+    )
     assert.equal((await invite('nobody')).status, 400)
     assert.equal((await invite('g2@example.com', 'gold')).status, 400)
 
@@ -85,7 +140,7 @@ describe('accounts', () => {
   // Proves decided "Suspended account"
   it('200: a suspended account is shut to everybody, and its sites pass; afterwards all is as before', async () => {
     const tenant = await api.account('agency_plus')
-    await setPassword(api.pool, tenant.id, PASSWORD)
+    await setPassword(api.pool, (await findContact(api.pool, tenant.id)).id, PASSWORD)
     const { name } = await api.domain(tenant, 'suspended.example.com')
     const { token } = await createToken(api.pool, tenant.id, name, 'cms', DEFAULT_PLANS)
     const suspend = (suspended: boolean, account: number = tenant.id) =>
@@ -113,7 +168,7 @@ describe('accounts', () => {
     assert.equal(await isActive(), true)
     assertAnswer(await suspend(true, boss.id), 403, 'You cannot suspend your own account')
     assert.equal((await suspend(true, 99_999)).status, 404)
-    await api.pool.query('truncate job, unstored_page')
+    await api.pool.query('truncate job, job_ended, unstored_page')
   })
 })
 
@@ -220,9 +275,12 @@ it('no route for operators gives what a page holds, nor a secret of an account: 
      values ($1, $2, gen_random_uuid(), 'blank', $2, 0, 0, $3)`,
     ...[`/x?${canary}`, { consoleErrors: { texts: [canary] } }],
   )
-  await inAccount('update account set password_hash = $2 where id = $1')
+  await inAccount(
+    'update person set password_hash = $2 where id = (select person_id from member where account_id = $1)',
+  )
   await inAccount('update api_key set name = $2, hint = $2 where account_id = $1')
-  await startSession(api.pool, owner.id, { address: '', userAgent: canary }, api.clock.nowMs())
+  const { id: person } = await findContact(api.pool, owner.id)
+  await startSession(api.pool, person, { address: '', userAgent: canary }, api.clock.nowMs())
 
   const read = routes.filter(({ url, method }) => method === 'GET' && url !== '/api/operator/events')
   assert(read.length >= 4)

@@ -5,10 +5,10 @@ import { cancelJob } from '@prepaint/pages/queue/jobs/cancel.ts'
 import { readFleetFailures, readFleetQueue } from '@prepaint/pages/queue/jobs/fleet.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { operatorRoutes } from '../http/routes.ts'
 
 export function operatorQueue(app: ApiApp, { pool }: ApiParts): void {
-  const add = accountRoutes(app, 'Operator', 'operator')
+  const add = operatorRoutes(app)
   add('GET', '/api/operator/queue', 'readQueue', {
     summary: 'The queue of the fleet: depth, age, running jobs, longest waits',
     response: { 200: jsonResponse('The queue', fleetQueueSchema) },
@@ -20,7 +20,7 @@ export function operatorQueue(app: ApiApp, { pool }: ApiParts): void {
     params: cancelJobParams,
     response: { 204: emptyResponse('Cancelled') },
     refuses: ['job_not_found'],
-    handler: async (_account, request, reply) => {
+    handler: async (_session, request, reply) => {
       const id = parseJobId(request.params.jobId)
       if (id === null || !(await cancelJob(pool, id))) throw new AppError('job_not_found')
       return reply.code(204).send(null)

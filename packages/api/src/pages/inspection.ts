@@ -2,9 +2,10 @@ import {
   createInspectionAnswer,
   createInspectionBody,
   getInspectionAnswer,
+  getPageDetailsAnswer,
   inspectionParams,
   PICTURES,
-  pageDetailsSchema,
+  pageDetailsForClientsSchema,
 } from '@prepaint/contract/api/inspection.ts'
 import { onePageQuery } from '@prepaint/contract/api/pages.ts'
 import { ruleChangesSchema } from '@prepaint/contract/api/renders.ts'
@@ -27,6 +28,7 @@ import { listDigests } from '@prepaint/pages/store/page-digests.ts'
 import { htmlOf } from '@prepaint/pages/store/stored-page.ts'
 import { readFormRequests } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { z } from 'zod'
+import { isClient } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
@@ -37,8 +39,8 @@ import { listedPageView } from './pages.ts'
 /** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
-export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
-  const forms = new PageForms(pool, pool, new Converter(), log)
+export function inspections(app: ApiApp, { bodies, clock, log, pool }: ApiParts): void {
+  const forms = new PageForms(pool, pool, new Converter(), bodies, log)
   const add = domainRoutes(app, pool, 'Pages')
 
   /** Throws `page_not_found` for a page that is not stored, or has no such form. */
@@ -47,7 +49,7 @@ export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
     page: PageId,
     form: Form = 'html',
   ): Promise<string> {
-    const stored = await readSnapshot(pool, page)
+    const stored = await readSnapshot(pool, page, bodies)
     if (stored?.kind !== 'page') throw new AppError('page_not_found')
     if (form === 'html') return stored.html
     const changedAtMs = stored.changedAtMs ?? stored.renderedAtMs
@@ -60,12 +62,13 @@ export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
   add('GET', 'pages/details', 'getPageDetails', {
     summary: 'Details of one page: its content, its renders, its earlier content',
     query: onePageQuery,
-    refuses: ['page_not_found'],
-    response: { 200: jsonResponse('The page', pageDetailsSchema) },
-    handler: async (domain, { query }) => {
-      const page = onePage(domain, query)
+    refuses: ['page_not_found', 'bodies_unavailable'],
+    response: { 200: jsonResponse('The page', getPageDetailsAnswer) },
+    handler: async (domain, request) => {
+      const page = onePage(domain, request.query)
+      const { query } = request
       const [snapshot, listed, renders, history, inspection, requests] = await Promise.all([
-        readSnapshot(pool, page),
+        readSnapshot(pool, page, bodies),
         findListed(pool, page, domain.settings, clock.nowMs()),
         rendersOfPage(pool, page),
         listDigests(pool, page),
@@ -75,7 +78,7 @@ export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
       const isNamed = page.variant !== 'desktop' || (query.form ?? 'html') !== 'html'
       if (snapshot === null && isNamed) throw new AppError('page_not_found')
       const stored = snapshot?.kind === 'page' ? snapshot : null
-      return {
+      const details = {
         domain: domain.name,
         path: page.path,
         variant: page.variant,
@@ -102,13 +105,14 @@ export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
         inspection: inspection && inspectionView(inspection),
         requests,
       }
+      return isClient(request) ? pageDetailsForClientsSchema.parse(details) : details
     },
   })
 
   add('GET', 'pages/source', 'readPageSource', {
     summary: 'A stored page as a crawler gets it, as plain text: HTML, Markdown or card',
     query: onePageQuery,
-    refuses: ['page_not_found'],
+    refuses: ['page_not_found', 'bodies_unavailable'],
     response: { 200: textResponse('The page in this form') },
     handler: async (domain, { query }, reply) => {
       const text = await textOf(domain, onePage(domain, query), query.form)
@@ -124,7 +128,7 @@ export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
     description:
       'A rendering node shows the stored page without scripts, loads the page in real time as a person does, and takes a screenshot of both. It requests the page from the origin once, does not change the stored page, and does not count as a render. Limits per account: 60 per hour, 5 at a time; a request for a page under inspection returns that inspection. The last 20 results are kept for a day.',
     body: createInspectionBody,
-    refuses: ['page_not_found', 'too_many_inspections', 'inspection_rate'],
+    refuses: ['page_not_found', 'bodies_unavailable', 'too_many_inspections', 'inspection_rate'],
     response: {
       201: jsonResponse('The inspection, queued or running', createInspectionAnswer),
     },

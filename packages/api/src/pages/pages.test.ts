@@ -281,7 +281,7 @@ describe('pages that are chosen', async () => {
   const shop = await api.domain(owner, 'pick.example.com')
   const other = await api.domain(owner, 'pick-2.example.com')
   beforeEach(async () => {
-    await api.pool.query('truncate page, redirect, sitemap, job, unstored_page cascade')
+    await api.pool.query('truncate page, redirect, sitemap, job, job_ended, unstored_page cascade')
     for (const { id } of [shop, other]) {
       await storePages(api, id, ['/', '/blog/1', '/blog/2', '/Blog', '/a%25'])
       await storeRedirectAndSitemap(api, id)

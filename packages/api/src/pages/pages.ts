@@ -7,7 +7,7 @@ import {
   pageChoiceSchema,
   refreshPagesAnswer,
 } from '@prepaint/contract/api/pages.ts'
-import { AppError, invalidField } from '@prepaint/contract/errors.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import {
   countPages,
@@ -22,6 +22,7 @@ import { errorCode } from '@prepaint/postgres/connection.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { z } from 'zod'
 import { type ApiApp, type ApiParts, countText } from '../http/app.ts'
+import { notNext, readPlaceText, writePlaceText } from '../http/list-places.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { pagePathsOf, searchOf } from './page-choice.ts'
@@ -69,7 +70,7 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
         domain: domain.name,
         pages: pages.map(listedPageView),
         matching: place === null ? await countPages(pool, domain.id, wanted) : null,
-        next: next === null ? null : writePlace(next),
+        next: next === null ? null : writePlaceText([next.key, next.path]),
       }
     },
   })
@@ -146,29 +147,12 @@ export function listedPageView(page: ListedPage): z.infer<typeof listedPageSchem
   }
 }
 
-function writePlace({ key, path }: ListPlace): string {
-  return Buffer.from(JSON.stringify([key, path])).toString('base64url')
-}
-
-/** Throws `invalid_field` unless `writePlace` made `text` for this order. */
+/** Throws `invalid_field` unless `text` is the "next" of a list in this order. */
 function readPlace(text: string, order: (typeof PAGE_ORDERS)[number]): ListPlace {
-  const [key, path, ...more] = parsed(text)
+  const [key, path, ...more] = readPlaceText(text)
   const isKey = key === null ? order.startsWith('last_') : typeof key === 'string' && KEYS[order].test(key)
   if (!isKey || typeof path !== 'string' || more.length > 0 || path.includes('\0')) {
     throw notNext()
   }
   return { key: typeof key === 'string' ? key : null, path }
-}
-
-function notNext(cause?: Error): AppError {
-  return invalidField(['after'], 'is not the "next" of a list in this order', { cause })
-}
-
-function parsed(text: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
 }

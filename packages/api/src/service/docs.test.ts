@@ -55,6 +55,38 @@ it('GET /openapi.json: OpenAPI 3.1 with every endpoint of the contract, and sche
   for (const hidden of ['/', '/bot', '/docs', '/metrics', '/domains']) assert(!(hidden in paths), hidden)
 })
 
+it('GET /openapi.json: every operation that asks the database may answer 503, and says how', async () => {
+  const { paths } = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
+    paths: Record<
+      string,
+      Record<string, { security?: object[]; responses: Record<string, { description: string }> }>
+    >
+  }
+  const silent: string[] = []
+  const open = new Set<string>()
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, { security, responses }] of Object.entries(operations)) {
+      const isTold =
+        responses['503']?.description.includes('Database is unavailable, try again later') === true
+      if (security !== undefined && !isTold) silent.push(`${method} ${path}`)
+      if (security === undefined && isTold) open.add(`${method} ${path}`)
+    }
+  }
+  // It answers fronts in a form of its own.
+  assert.deepEqual(silent, ['get /page/{url}'])
+  assert.deepEqual([...open].sort(), [
+    'post /api/links/read',
+    'post /api/links/use',
+    'post /api/notifications/confirm',
+    'post /api/password-reset',
+    'post /api/person/email/confirm',
+    'post /api/session',
+    'post /api/session/passkey',
+    'post /api/session/passkey/options',
+    'post /api/session/second-factor',
+  ])
+})
+
 it('GET /bot: no script, and a policy that lets through its one style sheet and nothing else', async () => {
   const response = await fetch(`${api.url}/bot`)
   assert.equal(response.status, 200)

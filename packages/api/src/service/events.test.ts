@@ -3,13 +3,19 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { Readable } from 'node:stream'
 import { afterEach, it } from 'node:test'
-import type { DomainId } from '@prepaint/contract/ids.ts'
+import { type DomainId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
-import { notifyVisited } from '@prepaint/pages/store/last-visits.ts'
 import { deletePages } from '@prepaint/pages/store/purge.ts'
-import { setPlan, setRole } from '@prepaint/service/accounts/accounts.ts'
+import { VisitedNotices } from '@prepaint/pages/store/visited-notices.ts'
+import { transaction } from '@prepaint/postgres/transaction.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { setPlan } from '@prepaint/service/accounts/accounts.ts'
 import { createKey, revokeKey } from '@prepaint/service/accounts/keys.ts'
+import { addMember, findMember, removeMember, updateMember } from '@prepaint/service/accounts/members.ts'
+import { addPerson, findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
+import { createShareLink, revokeShareLink } from '@prepaint/service/accounts/share-links.ts'
+import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { openApi, TEST_START_MS, valuesOf } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
 
@@ -18,7 +24,7 @@ type TestReader = Awaited<ReturnType<typeof openStream>>
 
 const opened: TestReader[] = []
 
-const limits = { perAccount: 3, perNode: 5, bufferBytes: 512 * 1024 }
+const limits = { perAccount: 3, perShareLink: 2, perNode: 5, bufferBytes: 512 * 1024 }
 const api = await openApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
 const owner = await api.account()
 const other = await api.account()
@@ -107,7 +113,9 @@ it('tells an account what happens to its domains, and nothing of what happens to
   await told('warm', { queued: 0, running: 0, warming: false })
   await deletePages(api.pool, elsewhere.id, { kind: 'all' }, 'purge')
   await told('pages', { path: null })
-  await notifyVisited(api.pool, [elsewhere.id])
+  const visited = new VisitedNotices(api.pool, silentLog())
+  visited.add([elsewhere.id])
+  await visited.close()
   await told('visits', {})
 
   await deletePages(api.pool, domain.id, { kind: 'path', path: '/p' as never }, 'purge')
@@ -143,10 +151,10 @@ it('ends when what let it in ends: sign-out, expiry, revocation, a plan without 
   ends.push(['revocation', revoke, { 'x-api-key': key }])
 
   const expire = () =>
-    api.pool.query('update sign_in_session set expires_at = $2 where account_id = $1', [
-      other.id,
-      new Date(TEST_START_MS - 1),
-    ])
+    api.pool.query(
+      'update session set expires_at = $2 where person_id in (select person_id from member where account_id = $1)',
+      [other.id, new Date(TEST_START_MS - 1)],
+    )
   ends.push(['expiry', expire, { cookie: await api.session(other) }])
 
   const demote = () => setPlan(api.pool, DEFAULT_PLANS, other.id, 'starter')
@@ -163,6 +171,44 @@ it('ends when what let it in ends: sign-out, expiry, revocation, a plan without 
   }
   await suspend(null)
   await setPlan(api.pool, DEFAULT_PLANS, other.id, 'agency_plus')
+})
+
+it('a member’s stream has the domains that the member is limited to, and ends when role or domains change', async () => {
+  const account = await api.account('enterprise')
+  const within = await api.domain(account, 'within.example.com')
+  const beyond = await api.domain(account, 'beyond.example.com')
+  const person = await addPerson(api.pool, { email: 'limited@example.com', password: null })
+  await addMember(api.pool, account.id, person, { role: 'viewer', domains: [within.id] })
+  const started = await startSession(api.pool, person, { address: '', userAgent: '' }, api.clock.nowMs())
+  const cookie = `prepaint-session=${started!.token}`
+  const member = await findMember(api.pool, account.id, 'limited@example.com')
+  const asOwner = { member: null, role: 'owner' } as const
+
+  for (const change of [
+    { role: 'editor' },
+    { domains: [beyond.name] },
+    { domains: [within.name] },
+  ] as const) {
+    const reader = await follow({ cookie })
+    await updateMember(api.pool, account.id, asOwner, member, change)
+    assert.deepEqual((await reader.rest()).at(-1)?.data, { reason: 'access' })
+  }
+  const reader = await follow({ cookie })
+  for (const { id } of [beyond, within]) {
+    await api.pool.query(
+      `with opened as (
+         insert into incident (account_id, domain_id, kind, since, summary, evidence)
+         values ($1, $2, 'blocked', now(), '', '{"count":1,"pages":[],"changes":[],"level":null,"advice":"","url":""}') returning id)
+       select record_incident(id, 'incident.opened', 'test ' || id) from opened`,
+      [account.id, id],
+    )
+    await transaction(api.pool, (client) => deletePages(client, id, { kind: 'all' }, 'purge'))
+  }
+  assert.equal((await reader.next('incident')).data['domain'], within.name)
+  await removeMember(api.pool, account.id, asOwner, member, { revokesKeys: false, nowMs: TEST_START_MS })
+  const events = await reader.rest()
+  assert.deepEqual(events.at(-1)?.data, { reason: 'access' }, 'removing a member')
+  assert(!JSON.stringify(events).includes(beyond.name), JSON.stringify(events))
 })
 
 // Proves decided "Events"
@@ -182,6 +228,18 @@ it('401 without, 429 one too many of an account, 503 one too many of the node; a
   assert.deepEqual(await refused({ 'x-api-key': other.key }), unavailable)
   await closed()
   await follow({ 'x-api-key': owner.key, 'last-event-id': '1' })
+})
+
+it('429: one too many of a share link; it takes none from the members of the account', async () => {
+  const asked = { name: 'wall', domains: [domain.name], author: null }
+  const actor = { member: null, role: 'owner' } as const
+  const { token } = await createShareLink(
+    ...([api.pool, { account: owner.id, domains: null }, actor, asked, api.clock.nowMs()] as const),
+  )
+  for (let n = 0; n < 2; n++) await follow({ 'x-share-token': token })
+  const { status, body } = await api.call('GET', '/api/events', { headers: { 'x-share-token': token } })
+  assert.deepEqual([status, body['error']], [429, 'Too many event streams (5 per share link)'])
+  for (let n = 0; n < 3; n++) await follow({ 'x-api-key': owner.key })
 })
 
 // Proves decided "Events"
@@ -219,12 +277,39 @@ it('GET /api/operator/events: operators hear how many jobs ended in the fleet, a
   const boss = await api.account()
   const cookie = await api.session(boss)
   assert.equal((await api.call('GET', '/api/operator/events', { cookie })).status, 403)
-  await setRole(api.pool, boss.id, 'operator')
+  const { id: person } = await findContact(api.pool, boss.id)
+  await setOperator(api.pool, person, true)
   const reader = await follow({ cookie }, '/api/operator/events')
   await endJob(domain.id, '/of-somebody-else')
   assert.deepEqual((await reader.next('fleet')).data, { jobs_ended: 1 })
-  await setRole(api.pool, boss.id, 'owner')
+  await setOperator(api.pool, person, false)
   assert.deepEqual(valuesOf(await reader.rest(), 'event'), ['end'])
+})
+
+// Proves decided "Share links"
+it('a share link hears of its domains and parts only, and its stream ends when it is revoked', async () => {
+  const beyond = await api.domain(owner, 'beyond-share.example.com')
+  const actor = { member: null, role: 'owner' } as const
+  const asked = { name: 'x', domains: ['one.example.com'], parts: ['traffic'] as const, author: null }
+  const scope = wholeAccount(owner.id)
+  const { shareLink, token } = await createShareLink(api.pool, scope, actor, asked, api.clock.nowMs())
+  const holder = await follow({ 'x-share-token': token })
+  assert.equal((await fetch(`${api.url}/api/events?token=${token}`)).status, 401, 'never from a query')
+  const visited = new VisitedNotices(api.pool, silentLog())
+  await endJob(domain.id, '/page')
+  await endJob(beyond.id, '/page')
+  visited.add([beyond.id])
+  visited.add([domain.id])
+  await visited.close()
+  const told = await holder.next('visits')
+  assert.deepEqual(told.data, { domain: 'one.example.com' })
+  await revokeShareLink(api.pool, scope, actor, shareLink.id)
+  const rest = await holder.rest()
+  assert.deepEqual(rest.at(-1), { event: 'end', data: { reason: 'access' } })
+  for (const { event, data } of rest) {
+    assert(!['render', 'pages', 'warm', 'incident'].includes(event), event)
+    assert.notEqual(data['domain'], 'beyond-share.example.com')
+  }
 })
 
 it('a node that ends tells those who listen, and opens no stream any more', async () => {

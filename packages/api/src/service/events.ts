@@ -1,7 +1,7 @@
 import type { Subscriber } from '@prepaint/service/insight/events/streams.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { callerOf } from '../http/access.ts'
+import { callerOf, sessionOf } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import type { ResponseContent } from '../http/responses.ts'
 
@@ -32,7 +32,11 @@ export function events(app: ApiApp, { subscribe }: ApiParts): void {
   app.route({
     method: 'GET',
     url: '/api/events',
-    config: { access: 'key', refuses: ['too_many_streams', 'events_unavailable'] },
+    config: {
+      access: 'key',
+      action: 'followEvents',
+      refuses: ['too_many_streams', 'too_many_link_streams', 'events_unavailable'],
+    },
     exposeHeadRoute: false,
     schema: {
       operationId: 'followEvents',
@@ -59,8 +63,6 @@ export function events(app: ApiApp, { subscribe }: ApiParts): void {
   })
 
   function follow(request: FastifyRequest, reply: FastifyReply, fleet: boolean): void {
-    const { account, session, keyId } = callerOf(request)
-    const by = session === null ? { key: keyId } : { session: session.id }
     const begin = () => {
       const { raw } = reply.hijack()
       for (const [name, value] of Object.entries(reply.getHeaders())) {
@@ -71,6 +73,27 @@ export function events(app: ApiApp, { subscribe }: ApiParts): void {
       raw.setHeader('X-Accel-Buffering', 'no')
       return raw
     }
-    subscribe({ account, by, fleet }, begin, request.headers['last-event-id'] !== undefined)
+    subscribe(subscriberOf(request, fleet), begin, request.headers['last-event-id'] !== undefined)
+  }
+}
+
+function subscriberOf(request: FastifyRequest, fleet: boolean): Subscriber {
+  if (!fleet && request.session === null) {
+    const { scope, keyId, share } = callerOf(request)
+    if (share !== null) {
+      const by = { share: share.shareId, parts: share.parts, endsAtMs: share.expiresAt.getTime() }
+      return { ...scope, by, fleet, person: null }
+    }
+    return { ...scope, by: { key: keyId! }, fleet, person: null }
+  }
+  const { id, person, entry } = sessionOf(request)
+  // Operators may be in no account.
+  const member = typeof entry === 'string' ? null : entry
+  return {
+    account: member?.account ?? null,
+    domains: member?.domains ?? null,
+    by: { session: id, role: member?.role ?? null },
+    fleet,
+    person,
   }
 }

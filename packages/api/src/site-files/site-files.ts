@@ -78,7 +78,7 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiParts): void {
         const fields = lines.length > 0 ? { lines } : {}
         throw new AppError('invalid_field', { word, fields, problems })
       }
-      const by = { author: await authorOf(pool, request), ifMatch: request.headers['if-match'] }
+      const by = { author: authorOf(request), ifMatch: request.headers['if-match'] }
       await replaceRedirects(pool, domain, checked.redirects, by)
       await caughtUp()
       return list(domain, request, reply)
@@ -146,7 +146,7 @@ function versions(app: ApiApp, { caughtUp, clock, pool }: ApiParts, { plans }: A
     refuses: ['invalid_field', ...refuses],
     response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
     handler: async (domain, request) => {
-      const by = { domain, author: await authorOf(pool, request) }
+      const by = { domain, author: authorOf(request) }
       const view = { plans, nowMs: clock.nowMs() }
       const made = await restoreVersion(pool, by, versionId(request.params.id), view)
       await caughtUp()

@@ -215,7 +215,7 @@ it("what is read is the account's own, each time by SQL: also where another's do
   const range = { fromMs: Date.UTC(2026, 10, 15), toMs: Date.UTC(2026, 10, 16), step: 'day' } as const
   const days = { from: '2026-11-01', to: '2026-11-30' }
   const found = async (account: AccountId) => {
-    const of = { account, domain: shop }
+    const of = { account, domains: [shop] }
     const { totals } = await readTraffic(api.pool, of, range)
     const { top, failing } = await readPaths(api.pool, of, days, 10)
     const renders = await readRenders(api.pool, of, 100, TEST_START_MS)

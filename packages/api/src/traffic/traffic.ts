@@ -34,14 +34,15 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
   add('GET', 'traffic', 'getTraffic', {
     summary: 'Live traffic of a domain: by category, crawler and verdict, with hit ratio and response times',
     description:
-      'Counts are a few seconds old; hours are kept for 90 days, days for 400. Steps are UTC hours or days.',
+      'Counts are a few seconds old, and up to a minute on nodes with many busy domains; hours are kept for 90 days, days for 400. ' +
+      'Steps are UTC hours or days.',
     query: rangeQuery,
     response: {
       200: csvResponse('The traffic', getTrafficAnswer),
     },
     handler: async (domain, request, reply) => {
       const range = rangeOf(request.query, clock.nowMs())
-      const traffic = await readTraffic(pool, { account: domain.account, domain: domain.id }, range)
+      const traffic = await readTraffic(pool, { account: domain.account, domains: [domain.id] }, range)
       const fields = rangeFields(range)
       if (!wantsCsv(request, request.query.format)) return { domain: domain.name, ...fields, traffic }
       return sendCsv(reply, `traffic-${domain.name}-${fields.from.slice(0, 10)}`, trafficCsv(traffic))
@@ -56,7 +57,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
       const { limit, format, ...asked } = request.query
       const range = rangeOf({ ...asked, step: 'day' }, clock.nowMs())
       const days = { from: utcDay(range.fromMs), to: utcDay(range.toMs - 1) }
-      const paths = await readPaths(pool, { account: domain.account, domain: domain.id }, days, limit)
+      const paths = await readPaths(pool, { account: domain.account, domains: [domain.id] }, days, limit)
       if (!wantsCsv(request, format)) return { domain: domain.name, ...days, ...paths }
       return sendCsv(reply, `paths-${domain.name}-${days.from}`, pathsCsv(paths))
     },
@@ -70,7 +71,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     response: { 200: jsonResponse('The crawlers, those with most such visits first', complianceSchema) },
     handler: async (domain, request) => {
       const range = rangeOf({ ...request.query, step: 'day' }, clock.nowMs())
-      const crawlers = await readCompliance(pool, { account: domain.account, domain: domain.id }, range)
+      const crawlers = await readCompliance(pool, { account: domain.account, domains: [domain.id] }, range)
       const { from, to } = rangeFields(range)
       return { domain: domain.name, from, to, crawlers }
     },
@@ -86,7 +87,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     handler: async (domain, request) => {
       const { limit, ...asked } = request.query
       const range = rangeOf({ ...asked, step: 'day' }, clock.nowMs())
-      const owner = { account: domain.account, domain: domain.id }
+      const owner = { account: domain.account, domains: [domain.id] }
       const { clients, others } = await readUnrecognised(pool, owner, range, limit)
       const days = { from: utcDay(range.fromMs), to: utcDay(range.toMs - 1) }
       const shown = clients.map(({ last_seen_at: seenAt, ...client }) => ({
@@ -104,7 +105,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     response: { 200: csvResponse('The month', monthOfRendersSchema) },
     handler: async (domain, request, reply) => {
       const { plan } = callerOf(request)
-      const of = { account: domain.account, domain: domain.id }
+      const of = { account: domain.account, domains: [domain.id] }
       const [month] = await readRenders(pool, of, plan.monthly_render_limit, clock.nowMs(), plans)
       if (month === undefined) throw new AppError('domain_not_found')
       if (!wantsCsv(request, request.query.format)) return month
@@ -118,9 +119,9 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     response: {
       200: csvResponse('The traffic', getTrafficOfAccountAnswer),
     },
-    handler: async (account, request, reply) => {
+    handler: async (scope, request, reply) => {
       const range = rangeOf(request.query, clock.nowMs())
-      const traffic = await readTraffic(pool, { account, domain: null }, range)
+      const traffic = await readTraffic(pool, scope, range)
       const fields = rangeFields(range)
       if (!wantsCsv(request, request.query.format)) return { ...fields, traffic }
       return sendCsv(reply, `traffic-${fields.from.slice(0, 10)}`, trafficCsv(traffic))
@@ -133,12 +134,12 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     response: {
       200: jsonResponse('The domains', listTrafficSummariesAnswer),
     },
-    handler: async (account, request) => {
+    handler: async (scope, request) => {
       const { plan } = callerOf(request)
       const nowMs = clock.nowMs()
       const [summaries, renders] = await Promise.all([
-        readSummaries(pool, account, nowMs),
-        readMonths(pool, account, plan.monthly_render_limit, nowMs, plans),
+        readSummaries(pool, scope, nowMs),
+        readMonths(pool, scope, plan.monthly_render_limit, nowMs, plans),
       ])
       const months = new Map(renders.map((month) => [month.domain, month]))
       return {

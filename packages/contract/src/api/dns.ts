@@ -67,3 +67,22 @@ export const checkDomainBody = z.object({
   custom_domain: z.string().optional(),
   origin_url: z.string().optional(),
 })
+
+/** What the nodes know of the names of all domains, without looking. */
+export const listDnsAnswer = z.object({
+  domains: z.array(
+    apiSchema(
+      'DnsLook',
+      z.object({
+        domain: z.string(),
+        state: z.enum(DNS_STATES),
+        addresses: z.array(z.string()).describe('All A and AAAA records, public or not'),
+        checked_at: z.string().nullable().describe('null: not yet'),
+      }),
+    ),
+  ),
+})
+
+const DNS_CHECK_LIMIT = 50
+
+export const checkDnsBody = z.object({ domains: z.array(z.string()).min(1).max(DNS_CHECK_LIMIT) })

@@ -84,11 +84,18 @@ export const updateDomainBody = z
   })
   .describe('At least one of the fields; absent ones stay as they are')
 
-export const listDomainsAnswer = z.object({ domains: z.array(domainSchema) })
+/** What clients of the account's owner see. */
+export const domainForClientsSchema = apiSchema('DomainForClients', fields.omit({ origin_url: true }))
+
+export const listDomainsAnswer = z.object({
+  domains: z.array(z.union([domainSchema, domainForClientsSchema])),
+})
 
 export const createDomainAnswer = z.object({ domain: domainSchema })
 
-export const getDomainAnswer = z.object({ domain: domainWithSettingsSchema })
+export const getDomainAnswer = z.object({
+  domain: z.union([domainWithSettingsSchema, domainForClientsSchema]),
+})
 
 export const deleteDomainAnswer = z.object({ deleted: deletedDomainSchema })
 

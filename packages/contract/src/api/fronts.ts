@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { domainSettingsSchema } from '../settings/domain-settings.ts'
 import { apiSchema } from './api-schema.ts'
 
 const siteTokenSchema = apiSchema(
@@ -96,6 +97,20 @@ export const integrationAnswer = apiSchema(
     check: checkSchema.nullable().describe('The newest check'),
   }),
 )
+
+export const listIntegrationsAnswer = z.object({
+  integrations: z.array(
+    apiSchema(
+      'IntegrationSummary',
+      z.object({
+        domain: z.string(),
+        way: domainSettingsSchema.shape.way.describe('How the owner wants crawlers to come: `settings.way`'),
+        state: stateSchema,
+        last_at: z.string().nullable().describe('The newest request of a crawler; null: never'),
+      }),
+    ),
+  ),
+})
 
 export const checkIntegrationBody = z.object({
   path: z.string().startsWith('/', 'must start with /').optional().describe('Default: `/`'),

@@ -113,6 +113,24 @@ export const pageDetailsSchema = z.object({
     .describe('Requests of crawlers and tools in the last 7 days, by the form that was given'),
 })
 
+const HIDDEN_FROM_CLIENTS = { troubles: true, consoleErrors: true } as const
+const sideForClientsSchema = sideSchema.omit(HIDDEN_FROM_CLIENTS).nullable()
+
+/** What clients of the account's owner see. */
+export const pageDetailsForClientsSchema = pageDetailsSchema.extend({
+  renders: z.array(
+    renderSchema
+      .extend({ record: renderSchema.shape.record.omit(HIDDEN_FROM_CLIENTS) })
+      .meta({ id: 'RenderForClients' }),
+  ),
+  inspection: inspectionSchema
+    .extend({ crawler: sideForClientsSchema, person: sideForClientsSchema })
+    .meta({ id: 'InspectionForClients' })
+    .nullable(),
+})
+
+export const getPageDetailsAnswer = z.union([pageDetailsSchema, pageDetailsForClientsSchema])
+
 export const createInspectionBody = z.object({
   path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
   variant: variantSchema,

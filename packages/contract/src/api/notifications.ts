@@ -140,7 +140,15 @@ export const incidentSchema = z
   })
   .meta({ id: 'Incident' })
 
-export const incidentsSchema = z.object({ incidents: z.array(incidentSchema), next: nextField })
+/** What clients of the account's owner see. */
+export const incidentForClientsSchema = incidentSchema
+  .extend({ evidence: incidentSchema.shape.evidence.omit({ changes: true }) })
+  .meta({ id: 'IncidentForClients' })
+
+export const incidentsSchema = z.object({
+  incidents: z.array(z.union([incidentSchema, incidentForClientsSchema])),
+  next: nextField,
+})
 
 export const incidentQuery = pageQuery.extend({
   domain: z.string().optional(),

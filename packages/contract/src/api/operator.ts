@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
-import { emailSchema, roleSchema } from './account.ts'
+import { emailSchema } from './account.ts'
 import { apiSchema } from './api-schema.ts'
 
 /** `dead`: three beats missed. */
@@ -12,9 +12,9 @@ const accountSchema = apiSchema(
   'Account',
   z.object({
     id: z.int(),
-    email: z.string(),
+    name: z.string(),
+    email: z.string().describe('Contact address'),
     plan: z.string(),
-    role: roleSchema,
     created_at: z.string(),
   }),
 )
@@ -23,8 +23,9 @@ export const accountInListSchema = apiSchema(
   'AccountInList',
   z.object({
     ...accountSchema.shape,
-    can_sign_in: z.boolean().describe('A password is set'),
+    can_sign_in: z.boolean().describe('A member has a password'),
     suspended: z.boolean(),
+    members: z.int(),
     domains: z.int(),
     renders_used: z.int().describe('Of all its domains in the current UTC month'),
   }),
@@ -43,6 +44,8 @@ export const mailSchema = z
   .enum(['sent', 'failed', 'off'])
   .describe('Whether the link was also sent by e-mail; `off`: e-mail is not configured')
 
+export const accountInvitationParams = z.object({ id: z.string().describe('Id of the invitation') })
+
 export const accountParams = z.object({ id: z.string().describe('Id of the account') })
 
 export const listAccountsAnswer = z.object({
@@ -52,15 +55,65 @@ export const listAccountsAnswer = z.object({
 
 export const updateAccountBody = z.object({
   plan: z.string().optional(),
-  role: roleSchema.optional(),
   suspended: z.boolean().optional(),
 })
 
 export const updateAccountAnswer = z.object({ account: accountSchema })
 
-export const inviteBody = z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() })
+const invitedRoleSchema = z
+  .enum(['owner', 'operator'])
+  .describe('`operator`: may see and change all accounts')
 
-export const inviteAnswer = z.object({ link: createdLinkSchema, mail: mailSchema })
+export const inviteBody = z.object({
+  email: emailSchema,
+  plan: z.string(),
+  name: z.string().optional().describe('Of the account; default: the address'),
+  role: invitedRoleSchema.optional(),
+})
+
+const accountInvitationSchema = apiSchema(
+  'AccountInvitation',
+  z.object({
+    id: z.int(),
+    email: z.string(),
+    name: z.string().describe('Of the account'),
+    plan: z.string(),
+    role: invitedRoleSchema,
+    state: z.enum(['waiting', 'expired']),
+    created_at: z.string(),
+    expires_at: z.string(),
+    invited_by: z.string(),
+  }),
+)
+
+export const inviteAnswer = z.object({
+  invitation: accountInvitationSchema,
+  link: createdLinkSchema,
+  mail: mailSchema,
+})
+
+export const listAccountInvitationsAnswer = z.object({ invitations: z.array(accountInvitationSchema) })
+
+export const personInListSchema = apiSchema(
+  'PersonInList',
+  z.object({
+    id: z.int(),
+    email: z.string(),
+    name: z.string().nullable(),
+    is_operator: z.boolean(),
+    can_sign_in: z.boolean().describe('A password is set'),
+    accounts: z.int(),
+    created_at: z.string(),
+  }),
+)
+
+export const listPersonsAnswer = z.object({ persons: z.array(personInListSchema) })
+
+export const personParams = z.object({ id: z.string().describe('Id of the person') })
+
+export const updatePersonByOperatorBody = z.object({ is_operator: z.boolean() })
+
+export const updatePersonByOperatorAnswer = z.object({ person: personInListSchema })
 
 export const createResetLinkAnswer = z.object({ link: createdLinkSchema, mail: mailSchema })
 
@@ -155,7 +208,7 @@ const fleetNodeSchema = apiSchema(
     running: z.int().describe('Running jobs'),
     cores: z.int(),
     load: z.number().describe('Load average of its machine over one minute'),
-    memory_bytes: z.int().describe('Resident: node, browsers and private PostgreSQL'),
+    memory_bytes: z.int().describe('PSS: node, browsers and private PostgreSQL; what they share counts once'),
     browser: z.enum(BROWSER_STATES).describe('`none`: this node does not render'),
     browsers: z
       .int()

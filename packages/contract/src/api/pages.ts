@@ -79,7 +79,7 @@ export const listedPageSchema = apiSchema(
         visited_at: time,
       })
       .nullable()
-      .describe('The last crawler in 30 days; up to one minute old'),
+      .describe('The last crawler in 30 days. A node notes the visits of a page at most once an hour'),
     last_render: z
       .object({ outcome: z.string(), ended_at: time })
       .nullable()

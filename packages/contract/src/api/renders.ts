@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { nextField, pageQuery } from '../notifications/lists.ts'
+import { JOB_OUTCOMES, PRIORITIES } from '../outcome/job.ts'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
 import { apiSchema } from './api-schema.ts'
 
@@ -23,6 +25,7 @@ export const renderSchema = apiSchema(
     path: z.string(),
     variant: z.enum(PAGE_VARIANTS).describe('The device that it was rendered for'),
     outcome: z.string().describe('As in the job'),
+    priority: z.enum(PRIORITIES).nullable().describe('Of its job; null: no longer known'),
     detail: z.string().nullable().describe('Details of the outcome'),
     ended_at: z.iso.datetime({ precision: 3 }),
     queued_ms: z.int().describe('From the first request for the job until it was claimed'),
@@ -63,6 +66,25 @@ export const renderSchema = apiSchema(
   }),
 )
 
+/** Values with commas between them. */
+const outcomesSchema = z
+  .string()
+  .max(1_000)
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(JOB_OUTCOMES)))
+
+export const listRendersQuery = z.object({
+  outcome: outcomesSchema.optional().describe('One or more outcomes, with commas between them'),
+  path: z.string().max(2_000).optional().describe('Part of the path'),
+  priority: z.enum(PRIORITIES).optional(),
+  since: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 time' })
+    .optional()
+    .describe('By `ended_at`'),
+  limit: pageQuery.shape.limit.default(50).describe('1 to 200; default 50'),
+  after: pageQuery.shape.after,
+})
+
 export const completeSchema = z
   .object({
     stored: z.int().describe('Pages whose last render stored them'),
@@ -70,3 +92,10 @@ export const completeSchema = z
     folders: z.array(z.string()).describe('Folders with at least 10 such pages and at most 3 others'),
   })
   .describe('Which pages need no browser. A rule with action `pass` leaves them to the origin')
+
+export const listRendersAnswer = z.object({
+  domain: z.string(),
+  renders: z.array(renderSchema),
+  complete: completeSchema,
+  next: nextField,
+})

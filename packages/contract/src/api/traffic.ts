@@ -170,6 +170,13 @@ export const unrecognisedClientsSchema = apiSchema(
   }),
 )
 
+export const forecastSchema = z.object({
+  per_day: z.number().describe('Median of the last 7 whole days'),
+  days_left: z.number(),
+  renders: z.int().describe('`used`, plus `per_day` for each remaining day'),
+  reaches_limit_on: z.string().nullable().describe('UTC day; null: not in this month'),
+})
+
 export const monthOfRendersSchema = apiSchema(
   'MonthOfRenders',
   z.object({
@@ -179,15 +186,7 @@ export const monthOfRendersSchema = apiSchema(
     days: z
       .array(z.object({ day: z.string(), renders: z.int() }))
       .describe('Each UTC day of the month until today'),
-    forecast: z
-      .object({
-        per_day: z.number().describe('Median of the last 7 whole days'),
-        days_left: z.number(),
-        renders: z.int().describe('`used`, plus `per_day` for each remaining day'),
-        reaches_limit_on: z.string().nullable().describe('UTC day; null: not in this month'),
-      })
-      .nullable()
-      .describe('null: no whole day yet'),
+    forecast: forecastSchema.nullable().describe('null: no whole day yet'),
   }),
 )
 

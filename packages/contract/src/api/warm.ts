@@ -54,6 +54,7 @@ export const warmSchema = apiSchema(
     failed: z.int(),
     forbidden: z.int().describe('Skipped: robots.txt does not allow them for `Prepaint`'),
     passed: z.int().describe('Skipped: a rule of the domain passes them to the origin'),
+    redirected: z.int().describe('Skipped: a redirect of the domain answers for them'),
     fresh: z.int().describe('Skipped by `outdated`: the stored page is up to date'),
     left: z
       .int()

@@ -25,7 +25,7 @@ import type { RenderOutcomeKind } from './outcome.ts'
 /** Claimed in this order. `live`: a crawler waits. `refresh`: API, webhook, stale or abandoned page. `warm`: bulk. */
 export type Priority = 'live' | 'refresh' | 'warm'
 
-export const PRIORITIES: readonly Priority[] = ['live', 'refresh', 'warm']
+export const PRIORITIES = ['live', 'refresh', 'warm'] as const satisfies readonly Priority[]
 
 export function priorityNumber(priority: Priority): number {
   return PRIORITIES.indexOf(priority)
@@ -50,6 +50,37 @@ export type JobOutcome =
   | 'domain-gone'
   | 'domain-inactive'
   | 'cancelled'
+
+const OUTCOMES: Record<JobOutcome, true> = {
+  rendered: true,
+  static: true,
+  incomplete: true,
+  redirect: true,
+  'not-html': true,
+  'origin-error': true,
+  'site-error': true,
+  'origin-unreachable': true,
+  'timed-out': true,
+  blank: true,
+  challenge: true,
+  'error-page': true,
+  'too-large': true,
+  crashed: true,
+  aborted: true,
+  shrunk: true,
+  'no-store': true,
+  'soft-404': true,
+  probed: true,
+  tried: true,
+  'redirect-loop': true,
+  'over-quota': true,
+  'domain-gone': true,
+  'domain-inactive': true,
+  cancelled: true,
+}
+
+/** All outcomes, for filters. A new one does not compile without its entry. */
+export const JOB_OUTCOMES = Object.keys(OUTCOMES) as JobOutcome[]
 
 /** The outcomes of jobs that stored a page. */
 export const STORED: readonly string[] = ['rendered', 'static'] satisfies JobOutcome[]

@@ -3,7 +3,7 @@ import type { CrawlerCategory } from '../settings/domain-settings.ts'
 import type { FilesOf } from '../site-files/robots-text.ts'
 import type { Site } from '../site-files/site.ts'
 import type { Form } from './form.ts'
-import type { JobOutcome } from './job.ts'
+import { JOB_OUTCOMES, type JobOutcome } from './job.ts'
 
 /** Why a request was passed: by rule, without a page, or after a failed render. */
 export type PassReason =
@@ -25,6 +25,7 @@ export type PassReason =
   | 'busy'
   | 'late'
   | 'database'
+  | 'store'
   | 'unservable'
   | 'failed'
   | JobOutcome
@@ -36,7 +37,7 @@ export type Verdict =
   | `${'blocked' | 'payment'}; ${CrawlerCategory}`
   | `pass; ${PassReason}`
 
-/** The verdicts without a site: unknown host, lookup failed or impossible, refused, or redirected to https. */
+/** The verdicts without a site: unknown host, lookup failed or impossible, refused, redirected to https, or left unanswered. */
 export type NoVerdict =
   | 'none; unknown-host'
   | 'none; bad-request'
@@ -46,6 +47,7 @@ export type NoVerdict =
   | 'none; database'
   | 'none; too-many-requests'
   | 'none; too-many-connections'
+  | 'none; left'
 
 /** What is told of the domain of a request. */
 export type HandledDomain = Site & FilesOf & { account: number; isActive: boolean }
@@ -69,37 +71,11 @@ export function handledAs(verdict: NoVerdict): Handled {
   return { verdict, domain: null, page: null, crawler: null }
 }
 
-const OUTCOMES: Readonly<Record<JobOutcome, true>> = {
-  rendered: true,
-  static: true,
-  redirect: true,
-  'not-html': true,
-  'origin-error': true,
-  'site-error': true,
-  'origin-unreachable': true,
-  'timed-out': true,
-  incomplete: true,
-  blank: true,
-  challenge: true,
-  'error-page': true,
-  'too-large': true,
-  crashed: true,
-  aborted: true,
-  shrunk: true,
-  'no-store': true,
-  'soft-404': true,
-  probed: true,
-  tried: true,
-  'redirect-loop': true,
-  'over-quota': true,
-  'domain-gone': true,
-  'domain-inactive': true,
-  cancelled: true,
-}
+const OUTCOMES: ReadonlySet<string> = new Set(JOB_OUTCOMES)
 
 /** Another version's node may have stored an unknown outcome. */
 export function reasonOf(outcome: JobOutcome): PassReason {
-  return Object.hasOwn(OUTCOMES, outcome) ? outcome : 'failed'
+  return OUTCOMES.has(outcome) ? outcome : 'failed'
 }
 
 const passVerdicts = new Map<PassReason, Verdict>()

@@ -1,5 +1,5 @@
+import { csvRows, type LineError } from '../csv-rows.ts'
 import { type Problem, problemText } from '../problem.ts'
-import { csvRows, type LineError } from './redirect-csv.ts'
 import {
   barePath,
   type CompiledRedirect,

@@ -107,7 +107,8 @@ class Attempt implements TakeCall {
     this.#front = options.frontOf(req, domain)
     this.#requestId = requestIdHeader(req)
     this.#mayRepeat = body === 'none' && REPEATABLE.has(req.method ?? '')
-    const headers = withFewerForwards(req, requestHeaders(req, this.#front, domain.origin, framing))
+    const headers = requestHeaders(req, this.#front, domain.origin, framing)
+    countForwardsDown(req, headers)
     headers.push(...this.#requestId)
     const request = { method: req.method ?? 'GET', path: req.url ?? '/', headers, body, answerWaitMs, idleMs }
     this.#call = new OriginCall(request, this)
@@ -138,9 +139,10 @@ class Attempt implements TakeCall {
     const { req, res, domain, verdict, how } = this.#passed
     clearTimeout(this.#late)
     if (how.watch?.takes(head) === false) throw new NotTaken()
-    const headers = [...responseHeaders(head, this.#front, domain, verdict), ...this.#requestId]
-    const sent = mayBePage(headers, req.url) ? withVary(headers, varyOf(domain)) : headers
-    res.writeHead(head.statusCode, head.statusMessage, sent)
+    const headers = responseHeaders(head, this.#front, domain, verdict)
+    headers.push(...this.#requestId)
+    if (mayBePage(headers, req.url)) addVary(headers, varyOf(domain))
+    res.writeHead(head.statusCode, head.statusMessage, headers)
     this.#hasBegun = true
     if (this.#call.request.body !== 'none') {
       res.on('finish', () => {
@@ -210,20 +212,33 @@ class Attempt implements TakeCall {
  * its 200 (RFC 9110, section 15.4.5).
  */
 function mayBePage(list: readonly string[], url = '/'): boolean {
-  const at = list.findIndex((name, place) => place % 2 === 0 && name.toLowerCase() === 'content-type')
-  return at === -1 ? !isAsset(url) : /^(?:text\/html|application\/xhtml\+xml)\b/i.test(list[at + 1] ?? '')
+  const type = firstValue(list, 'content-type')
+  return type === null ? !isAsset(url) : /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type)
+}
+
+/** Returns the first value, or null. Allocates nothing for names of another length. */
+function firstValue(list: readonly string[], name: string): string | null {
+  for (let at = 0; at < list.length; at += 2) {
+    if (list[at]!.length === name.length && list[at]!.toLowerCase() === name) return list[at + 1]!
+  }
+  return null
 }
 
 /**
  * Adds `own` to `Vary`, because a cache in front must not give crawlers what the origin gave people. Joins all into one
  * line: older nginx reads the last only.
  */
-function withVary(list: string[], own: string): string[] {
+function addVary(list: string[], own: string): void {
+  if (firstValue(list, 'vary') === null) {
+    list.push('Vary', own)
+    return
+  }
   const isVary = (at: number) => list[at - (at % 2)]?.toLowerCase() === 'vary'
   const names = [...list.filter((_, at) => at % 2 === 1 && isVary(at)), own].join().split(/[\s,]+/)
   const unique = new Map(names.filter(Boolean).map((name) => [name.toLowerCase(), name]))
-  if (unique.has('*')) return list
-  return [...list.filter((_, at) => !isVary(at)), 'Vary', [...unique.values()].join(', ')]
+  if (unique.has('*')) return
+  const others = list.filter((_, at) => !isVary(at))
+  list.splice(0, list.length, ...others, 'Vary', [...unique.values()].join(', '))
 }
 
 class NotTaken extends Error {
@@ -256,7 +271,11 @@ function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
     return { body: 'chunks', framing: ['Transfer-Encoding', 'chunked'] }
   }
   const length = req.headers['content-length']
-  if (length !== undefined) return { body: { bytes: Number(length) }, framing: ['Content-Length', length] }
+  if (length !== undefined) {
+    // An empty body has no bytes that could end it.
+    const bytes = Number(length)
+    return { body: bytes === 0 ? 'none' : { bytes }, framing: ['Content-Length', length] }
+  }
   // Methods that expect a body need a length (RFC 9110, section 8.6).
   return { body: 'none', framing: EXPECTS_BODY.has(req.method ?? '') ? ['Content-Length', '0'] : [] }
 }
@@ -275,12 +294,13 @@ function isLastHop(req: EdgeRequest): boolean {
   return forwardsLeft(req) === 0
 }
 
-/** Returns `headers`, a list of names and values by turns, with `Max-Forwards` counted down. */
-function withFewerForwards(req: EdgeRequest, headers: readonly string[]): string[] {
+/** Counts `Max-Forwards` down in `headers`, a list of names and values by turns. */
+function countForwardsDown(req: EdgeRequest, headers: string[]): void {
   const left = forwardsLeft(req)
-  if (left === null) return [...headers]
-  const isLimit = (at: number) => at % 2 === 1 && headers[at - 1]!.toLowerCase() === 'max-forwards'
-  return headers.map((text, at) => (isLimit(at) ? `${left - 1}` : text))
+  if (left === null) return
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]!.toLowerCase() === 'max-forwards') headers[at + 1] = `${left - 1}`
+  }
 }
 
 /** Answers OPTIONS in place of the origin. */

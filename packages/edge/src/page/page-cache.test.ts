@@ -4,7 +4,8 @@ import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { type Aged, freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
-import { parseInvalidation } from '@prepaint/runtime/invalidation.ts'
+import { parseInvalidations } from '@prepaint/runtime/invalidation.ts'
+import { until } from '../../../../test/support/condition.ts'
 import { PageCache } from './page-cache.ts'
 
 // PostgreSQL is played here: only so can an answer be held back between two notifications.
@@ -18,9 +19,10 @@ beforeEach(() => {
   database = newDatabase()
 })
 
-function startCache(limitBytes = 1_000_000) {
+function startCache(limitBytes = 1_000_000, compareMs?: number) {
   return new PageCache<{ kind: 'page' | 'redirect'; renderedAtMs: number; bytes: number; etag: string }>({
     limitBytes,
+    compareMs,
     connected: () => database.connected,
     isAway: () => database.isAway,
     versionOf: ({ etag, renderedAtMs }) => ({
@@ -48,8 +50,9 @@ function startCache(limitBytes = 1_000_000) {
 }
 
 const key = (path: string, domain = 1) => pageId(domain as DomainId, path as PagePath)
-const notify = (cache: ReturnType<typeof startCache>, payload: object) =>
-  cache.held.invalidate(parseInvalidation(JSON.stringify(payload)))
+const notify = (cache: ReturnType<typeof startCache>, payload: object) => {
+  for (const what of parseInvalidations(JSON.stringify(payload))) cache.held.invalidate(what)
+}
 
 const NEW = { variant: 'desktop', renderedAtMs: 0, staleSinceMs: null } as const
 
@@ -254,6 +257,35 @@ describe('while notifications are lost', () => {
     database.fails = true
     assert.equal((await cache.find(key('/a')))?.etag, 'old')
     await assert.rejects(async () => cache.find(key('/b')), /no database/)
+  })
+
+  it('memory answers when PostgreSQL is too slow, and the late answer takes the mark', async () => {
+    const cache = startCache(undefined, 1)
+    store('/a', 'old')
+    const entry = await cache.find(key('/a'))
+    lose(cache)
+    regain(cache)
+    const resolve = hold()
+    assert.equal(await cache.find(key('/a')), entry)
+    assert.equal(await cache.find(key('/a')), entry, 'nobody waits for it a second time')
+    assert.equal(cache.inMemory(key('/a')), undefined)
+    resolve()
+    await until('the mark is gone', () => cache.inMemory(key('/a')) === entry)
+    assert.equal(database.compared.length, 1)
+  })
+
+  it('memory asks again when PostgreSQL was too slow while notifications were still lost', async () => {
+    const cache = startCache(undefined, 1)
+    store('/a', 'old')
+    const entry = await cache.find(key('/a'))
+    lose(cache)
+    const resolve = hold()
+    assert.equal(await cache.find(key('/a')), entry)
+    resolve()
+    await until('it is asked again', async () => {
+      assert.equal(await cache.find(key('/a')), entry)
+      return database.compared.length === 2
+    })
   })
 
   it('memory answers at once while PostgreSQL is known to be away', async () => {

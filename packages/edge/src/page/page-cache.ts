@@ -1,16 +1,24 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { type PageId, pageKey, variantsOf } from '@prepaint/contract/page/page-id.ts'
 import type { PageVersion, StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
+import { Abandoned, TO_THE_END, type Waiting, WaitingTogether } from '@prepaint/runtime/abandoned.ts'
+import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import { CacheMarks } from '@prepaint/runtime/cache-marks.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
+import { within } from '@prepaint/runtime/within.ts'
+
+/** A marked entry is served as it is, and keeps its mark, if PostgreSQL needs longer. */
+const COMPARE_MS = 2_000
 
 type PageCacheOptions<T> = {
   /** Limits all entries together; 0 disables the cache. */
   limitBytes: number
-  read(page: PageId): Promise<StoredEntry | null>
+  compareMs?: number
+  /** Rejects with Abandoned if `isWanted` returns false when the read would begin. */
+  read(page: PageId, isWanted: () => boolean): Promise<StoredEntry | null>
   /** Reads what is stored now if it is another version than the known one. */
-  readAgain(page: PageId, known: PageVersion): Promise<StoredEntry | 'same' | null>
+  readAgain(page: PageId, known: PageVersion, isWanted: () => boolean): Promise<StoredEntry | 'same' | null>
   versionOf(entry: T): PageVersion
   prepare(entry: StoredEntry): T
   /** Whether notifications arrive. */
@@ -19,10 +27,18 @@ type PageCacheOptions<T> = {
   isAway(): boolean
 }
 
-type Loading<T> = { began: Reading; entry: Promise<T | null> }
+type Loading<T> = {
+  began: Reading
+  entry: Promise<T | null>
+  waiting: WaitingTogether
+  /** A comparison that has taken `compareMs`: it goes on, and nobody waits for it any more. */
+  isLate: boolean
+}
 
 /** Where a read began: a notification about the domain, or a loss of notifications, may come meanwhile. */
 type Reading = { epoch: number; generation: number }
+
+type ReadOf = { began: Reading; isWanted: () => boolean }
 
 /**
  * Keeps pages in memory. Caches a read only if no notification changed the domain's epoch meanwhile. Lost notifications mark
@@ -39,6 +55,7 @@ export class PageCache<T extends Prepared> {
   /** The time of the newest page of the domain that was stored. */
   readonly #stores = new Epochs()
   readonly #marks: CacheMarks
+  #reads = 0
   readonly held: Held
 
   constructor(options: PageCacheOptions<T>) {
@@ -63,12 +80,32 @@ export class PageCache<T extends Prepared> {
     return this.#memory.entries
   }
 
-  /** Rejects if PostgreSQL fails and memory has no entry. */
-  find(page: PageId): T | Promise<T | null> {
+  /** How many requests found their page in memory. */
+  get reads(): number {
+    return this.#reads
+  }
+
+  /** Call once for a request that found its page in memory. */
+  noteRead(): void {
+    this.#reads++
+  }
+
+  /**
+   * Rejects if PostgreSQL fails and memory has no entry, and with Abandoned if all responses that waited for the read
+   * were destroyed before it began.
+   */
+  find(page: PageId, waiting: Waiting = TO_THE_END): T | Promise<T | null> {
     const entry = this.inMemory(page)
     if (entry !== undefined) return entry
-    // The page may have been stored while a read found nothing.
-    return this.#join(page).then((read) => read ?? this.inMemory(page) ?? null)
+    return this.#join(page, waiting).then(
+      // The page may have been stored while a read found nothing.
+      (read) => read ?? this.inMemory(page) ?? null,
+      (error: unknown) => {
+        // It joined a read that was given up in the same moment.
+        if (error instanceof Abandoned && !waiting.destroyed) return this.find(page, waiting)
+        throw error
+      },
+    )
   }
 
   /** Returns undefined if the page is not there, or must be compared with PostgreSQL. */
@@ -80,7 +117,7 @@ export class PageCache<T extends Prepared> {
 
   /** Reads the page again, for a caller that knows of a newer entry. */
   reread(page: PageId): Promise<T | null> {
-    return this.#open(page, (began) => this.#load(page, began))
+    return this.#open(page, TO_THE_END, (loading) => this.#load(page, loading)).entry
   }
 
   /**
@@ -109,50 +146,69 @@ export class PageCache<T extends Prepared> {
     this.#memory.grown(page, entry)
   }
 
-  #join(page: PageId): Promise<T | null> {
-    const open = this.#loading.get(page.key)
-    const now = this.#begin(page)
-    const isCurrent = open?.began.epoch === now.epoch && open.began.generation === now.generation
-    if (isCurrent) return open.entry
+  /** Without an answer in time gives what memory has. The read goes on: its answer takes the mark for those who come later. */
+  async #join(page: PageId, waiting: Waiting): Promise<T | null> {
+    const { compareMs = COMPARE_MS } = this.#options
     const held = this.#memory.get(page)
-    if (held === undefined) return this.reread(page)
-    return this.#open(page, (began) => this.#compare(page, held, began))
+    const loading = this.#joinRead(page, waiting, held)
+    if (held === undefined) return loading.entry
+    if (loading.isLate) return held.entry
+    const entry = await within(compareMs, loading.entry, 'late' as const)
+    if (entry !== 'late') return entry
+    loading.isLate = true
+    return held.entry
   }
 
-  #open(page: PageId, read: (began: Reading) => Promise<T | null>): Promise<T | null> {
+  #joinRead(page: PageId, waiting: Waiting, held: HeldEntry<T> | undefined): Loading<T> {
+    const open = this.#loading.get(page.key)
+    const now = this.#begin(page)
+    if (open?.began.epoch === now.epoch && open.began.generation === now.generation) {
+      open.waiting.join(waiting)
+      return open
+    }
+    return this.#open(page, waiting, (loading) =>
+      held === undefined ? this.#load(page, loading) : this.#compare(page, held, loading),
+    )
+  }
+
+  #open(page: PageId, first: Waiting, read: (loading: ReadOf) => Promise<T | null>): Loading<T> {
     const began = this.#begin(page)
-    const open = { began, entry: read(began) }
+    const waiting = new WaitingTogether(first)
+    const open = { began, waiting, entry: read({ began, isWanted: waiting.isWanted }), isLate: false }
     this.#loading.set(page.key, open)
     const end = () => {
       if (this.#loading.get(page.key) === open) this.#loading.delete(page.key)
     }
     open.entry.then(end, end)
-    return open.entry
+    return open
   }
 
   #begin({ domain }: PageId): Reading {
     return { epoch: this.#epochs.of(domain), generation: this.#marks.begin().generation }
   }
 
-  async #load(page: PageId, began: Reading): Promise<T | null> {
+  async #load(page: PageId, { began, isWanted }: ReadOf): Promise<T | null> {
     let stored: StoredEntry | null
     try {
-      stored = await this.#options.read(page)
+      stored = await this.#options.read(page, isWanted)
     } catch (error) {
       const held = this.#memory.get(page)
-      if (held === undefined) throw error
+      // Its row is there, with another body than that in memory.
+      if (held === undefined || error instanceof BodyUnavailable) throw error
       return held.entry
     }
     return this.#keep(page, stored, began)
   }
 
-  /** Takes the mark from an entry that is still stored, or replaces it. Without a response it stays as it is. */
-  async #compare(page: PageId, held: HeldEntry<T>, began: Reading): Promise<T | null> {
+  /** Takes the mark from an entry that is still stored, or replaces it. If the read fails, it stays as it is. */
+  async #compare(page: PageId, held: HeldEntry<T>, { began, isWanted }: ReadOf): Promise<T | null> {
     const { readAgain, versionOf } = this.#options
     let found: StoredEntry | 'same' | null
     try {
-      found = await readAgain(page, versionOf(held.entry))
-    } catch {
+      found = await readAgain(page, versionOf(held.entry), isWanted)
+    } catch (error) {
+      // PostgreSQL has answered: the page is another one.
+      if (error instanceof BodyUnavailable) throw error
       return held.entry
     }
     if (found !== 'same') return this.#keep(page, found, began)

@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
 import type { PagePath } from '@prepaint/contract/ids.ts'
 import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
@@ -19,6 +17,7 @@ import { SitemapCache } from '../sitemaps/cache.ts'
 import { SitemapNames } from '../sitemaps/names.ts'
 import { CACHE_CONTROL } from './prepared-page.ts'
 import { isNotModified } from './send-page.ts'
+import { sendPieces } from './send-pieces.ts'
 
 type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 
@@ -124,7 +123,10 @@ async function write(
   if (!isPlain) headers.push('Content-Length', `${sitemap.bodyGzip.length}`)
   res.writeHead(200, headers)
   if (req.method === 'HEAD') res.end()
-  else if (isPlain) await pipeline(Readable.from([sitemap.bodyGzip]), zlib.createGunzip(), res)
-  else res.end(sitemap.bodyGzip)
+  else if (isPlain) {
+    const unpacked = zlib.createGunzip()
+    unpacked.end(sitemap.bodyGzip)
+    await sendPieces(unpacked, res)
+  } else res.end(sitemap.bodyGzip)
   return verdict
 }

@@ -1,7 +1,7 @@
 /** Which variant a crawler gets, what becomes of it, and that none is served for another. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import type { DomainName } from '@prepaint/contract/ids.ts'
+import { type DomainName, wholeAccount } from '@prepaint/contract/ids.ts'
 import { Devices } from '@prepaint/contract/settings/devices.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
@@ -53,7 +53,7 @@ const update = async (settings: object) => {
   await updateDomain(edge.pool, edge.account, RED, { settings }, options)
   await edge.settled()
 }
-const owned = async () => (await findOwnedDomain(edge.pool, edge.account, RED))!
+const owned = async () => (await findOwnedDomain(edge.pool, wholeAccount(edge.account), RED))!
 
 it('a phone gets its own page with `both`, else the last good one, else that of desktops, else the origin', async () => {
   failing = 'mobile'
@@ -149,7 +149,7 @@ describe('a refresh of both', () => {
   const refreshed = async () => {
     const [job] = await refresh('/a')
     return async () => {
-      const { state, outcome, variant } = (await findJob(edge.pool, edge.account, job!.jobId))!
+      const { state, outcome, variant } = (await findJob(edge.pool, wholeAccount(edge.account), job!.jobId))!
       return [state, outcome, variant]
     }
   }
@@ -205,7 +205,7 @@ it('lists count paths, keys count variants; `one` deletes what is for phones', a
   const stored = async () => {
     const paths: string[] = []
     for await (const batch of listStoredPaths(edge.pool, edge.red)) paths.push(...batch)
-    return [...paths, (await countStored(edge.pool, edge.account)).entries]
+    return [...paths, (await countStored(edge.pool, wholeAccount(edge.account))).entries]
   }
   assert.deepEqual(await stored(), ['/a', '/m', 3])
   const wanted = { match: null, order: 'path', direction: 'asc', after: null, limit: 9 } as const

@@ -13,10 +13,12 @@ import { barePath, RedirectMap } from '@prepaint/contract/site-files/redirects.t
 import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { readOrigin } from '@prepaint/outbound'
+import { Abandoned, TO_THE_END, type Waiting, WaitingTogether } from '@prepaint/runtime/abandoned.ts'
 import { CacheMarks, MARKED, type Reading } from '@prepaint/runtime/cache-marks.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { RuleBook } from '@prepaint/runtime/rule-book.ts'
+import { within } from '@prepaint/runtime/within.ts'
 import type { EdgeBackend } from '../backend.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
 import { ownUsage, type Usage } from '../page/usage-headers.ts'
@@ -93,7 +95,18 @@ export class DomainUnavailable extends Error {
   override name = 'DomainUnavailable'
 }
 
+/** A marked domain is used as it is, and keeps its mark, if PostgreSQL needs longer. */
+const ASK_AGAIN_MS = 2_000
+
 type Known = { domain: EdgeDomain; stamp: number }
+
+type Loading = {
+  began: Reading
+  waiting: WaitingTogether
+  domain: Promise<EdgeDomain | null>
+  /** A look-up that has taken `ASK_AGAIN_MS`: it goes on, and nobody who has the marked domain waits for it any more. */
+  isLate: boolean
+}
 
 /**
  * Caches domains, also unknown ones. Marked entries (`CacheMarks`) are asked for again, and used as they are while the
@@ -109,7 +122,7 @@ export class Domains {
   })
   /** The stamps of unknown names. They are apart, so that a scan of random names evicts no domain. */
   readonly #unknown = new RecentMap<number>({ limit: 10_000 })
-  readonly #loading = new Map<string, { began: Reading; domain: Promise<EdgeDomain | null> }>()
+  readonly #loading = new Map<string, Loading>()
   readonly #marks: CacheMarks
   readonly held: Held
 
@@ -126,15 +139,23 @@ export class Domains {
     return this.#known.size
   }
 
-  /** Returns null for a name that nobody has registered. Rejects with DomainUnavailable if nobody knows. */
-  find(hostHeader: string): EdgeDomain | null | Promise<EdgeDomain | null> {
+  /**
+   * Returns null for a name that is not registered. Rejects with DomainUnavailable if that is unknown, and with
+   * Abandoned if all responses that waited for the look-up were destroyed before it began.
+   */
+  find(hostHeader: string, waiting: Waiting = TO_THE_END): EdgeDomain | null | Promise<EdgeDomain | null> {
     const domain = this.inMemory(hostHeader)
     if (domain !== undefined) return domain
     const name = nameOf(hostHeader)
     const stamp = this.#unknown.get(name)
     if (stamp !== undefined && !this.#marks.isMarked(stamp)) return null
     // DNS names have at most 253 characters.
-    return name === '' || name.length > 253 ? null : this.#join(name)
+    if (name === '' || name.length > 253) return null
+    return this.#join(name, waiting).catch((error: unknown) => {
+      // It joined a look-up that was given up in the same moment.
+      if (error instanceof Abandoned && !waiting.destroyed) return this.find(hostHeader, waiting)
+      throw error
+    })
   }
 
   /** Like `find`, but from memory only: undefined if the domain is not there, or must be asked for again. */
@@ -145,24 +166,41 @@ export class Domains {
     return this.#marks.isMarked(known.stamp) && !this.#backend.isAway ? undefined : known.domain
   }
 
-  #join(name: string): Promise<EdgeDomain | null> {
+  /** Without an answer in time gives the marked domain. The look-up goes on: its answer is for those who come later. */
+  async #join(name: string, waiting: Waiting): Promise<EdgeDomain | null> {
+    const known = this.#known.get(name)
+    const loading = this.#joinLookup(name, waiting)
+    if (known === undefined) return loading.domain
+    if (loading.isLate) return known.domain
+    const domain = await within(ASK_AGAIN_MS, loading.domain, 'late' as const)
+    if (domain !== 'late') return domain
+    loading.isLate = true
+    return known.domain
+  }
+
+  #joinLookup(name: string, first: Waiting): Loading {
     const open = this.#loading.get(name)
-    if (open !== undefined && this.#marks.isCurrent(open.began)) return open.domain
+    if (open !== undefined && this.#marks.isCurrent(open.began)) {
+      open.waiting.join(first)
+      return open
+    }
     const began = this.#marks.begin()
-    const loading = { began, domain: this.#load(name, began) }
+    const waiting = new WaitingTogether(first)
+    const loading = { began, waiting, domain: this.#load(name, began, waiting.isWanted), isLate: false }
     this.#loading.set(name, loading)
     const end = () => {
       if (this.#loading.get(name) === loading) this.#loading.delete(name)
     }
     loading.domain.then(end, end)
-    return loading.domain
+    return loading
   }
 
-  async #load(name: string, began: Reading): Promise<EdgeDomain | null> {
+  async #load(name: string, began: Reading, isWanted: () => boolean): Promise<EdgeDomain | null> {
     let served: ServedDomain | null
     try {
-      served = await this.#backend.findDomain(name)
+      served = await this.#backend.findDomain(name, isWanted)
     } catch (cause) {
+      if (cause instanceof Abandoned) throw cause
       return this.#withoutDatabase(name, cause)
     }
     const domain = served === null ? null : edgeDomain(served)

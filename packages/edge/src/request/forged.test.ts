@@ -32,7 +32,7 @@ async function names(t: TestContext, zone: Zone) {
 it('a forged crawler gets the origin, and causes no render', async (t) => {
   await names(t, FORGED)
   for (const _ of [1, 2]) assert.equal(await edge.verdict('/forged'), 'pass; forged')
-  const { rows } = await edge.pool.query('select from job')
+  const { rows } = await edge.pool.query('select from every_job')
   assert.deepEqual([edge.rendered, rows], [[], []])
 })
 

@@ -1,6 +1,7 @@
 /** Markdown and cards of a page, as they are answered. All forms beside each other: mixed-forms.test.ts. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
+import { wholeAccount } from '@prepaint/contract/ids.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { factsForSitemap, notePages } from '@prepaint/pages/site-files/page-facts.ts'
 import { countStored } from '@prepaint/pages/store/purge.ts'
@@ -127,9 +128,9 @@ it('Markdown is stored, and a second node reads what the first one made', async 
   assert.equal(answer.headers.etag, '"of-the-first"')
   await second.close()
   // Gone with the page.
-  const { entries } = await countStored(edge.pool, edge.account)
+  const { entries } = await countStored(edge.pool, wholeAccount(edge.account))
   assert.equal(await edge.purge({ kind: 'path', path: at() }), 1, 'a form is no key')
-  assert.equal((await countStored(edge.pool, edge.account)).entries, entries - 1)
+  assert.equal((await countStored(edge.pool, wholeAccount(edge.account))).entries, entries - 1)
   assert.equal((await stored()).length, 0)
 })
 

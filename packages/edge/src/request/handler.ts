@@ -1,3 +1,4 @@
+import type { Form } from '@prepaint/contract/outcome/form.ts'
 import {
   type AutomaticClient,
   type Handled,
@@ -6,20 +7,24 @@ import {
   passVerdict,
   type Verdict,
 } from '@prepaint/contract/outcome/verdict.ts'
+import { checkTokenOf } from '@prepaint/contract/page/check-token.ts'
 import { freshnessOf } from '@prepaint/contract/page/freshness.ts'
-import { pageId } from '@prepaint/contract/page/page-id.ts'
+import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import { storedLocation } from '@prepaint/outbound/headers'
+import { Abandoned } from '@prepaint/runtime/abandoned.ts'
+import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import { toOriginForm } from '@prepaint/runtime/http/origin-form.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
 import type { FrontOf, Pass, PassWatch, SendOwn } from '../origin/pass.ts'
-import type { PageForms } from '../page/page-forms.ts'
+import type { FoundForm, PageForms } from '../page/page-forms.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
-import type { Served } from '../page/prepared-page.ts'
+import type { Served, ServedPage } from '../page/prepared-page.ts'
 import { type ServedVerdict, sendPageAnswer, servePage, serveRedirect, stampOf } from '../page/send-page.ts'
 import type { Sitemaps } from '../page/send-sitemap.ts'
+import { type ClientBudgets, OverBudget } from '../server/client-budgets.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
 import { type Asking, askingOf, decide } from './decide.ts'
@@ -53,10 +58,15 @@ export type Entrance = {
   sendOwn: SendOwn
   /** Redirects and site files are not served at a site's own front, which sees people too. */
   servesOwnAnswers: boolean
+  /** Is null for requests of fronts, which ask for all visitors. */
+  budgets: ClientBudgets | null
 }
 
+/** Why a page cannot be read: PostgreSQL or the object store of bodies does not answer. */
+type Unreadable = Extract<PassReason, 'database' | 'store'>
+
 /** A stored page, or null if there is none. */
-type FoundPage = Served | null | 'unreadable'
+type FoundPage = Served | null | Unreadable
 
 type Exchange = {
   req: EdgeRequest
@@ -76,14 +86,46 @@ export class EdgeHandler {
     this.#entrance = entrance
   }
 
-  /** Never throws. */
-  handle(req: EdgeRequest, res: EdgeResponse): void {
-    const { log, report, requestIds } = this.#parts
+  /** Refuses a request that exceeds a limit of its client, which is told. Never throws. */
+  refuseWithPage(req: EdgeRequest, res: EdgeResponse): void {
+    const started = this.#begin(req)
+    sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
+    this.#parts.report.endWhenSent(req, res, started, handledAs('none; too-many-requests'))
+  }
+
+  /** Refuses a request that exceeds a budget of its client: in HTTP/2 by the end of the stream alone. Never throws. */
+  refuseOverBudget(req: EdgeRequest, res: EdgeResponse): void {
+    this.#refuseOverBudget(req, res, this.#begin(req))
+  }
+
+  #refuseOverBudget(req: EdgeRequest, res: EdgeResponse, started: number): void {
+    if (res.refuse === undefined) sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
+    else res.refuse()
+    this.#parts.report.endWhenSent(req, res, started, handledAs('none; too-many-requests'))
+  }
+
+  /** Returns the time when the request began. */
+  #begin(req: EdgeRequest): number {
+    const { report, requestIds } = this.#parts
     requestIds.assign(req)
-    const started = report.now()
-    this.#answer(req, res).then(
+    return report.now()
+  }
+
+  /** Never throws. `isNoHit`: `readyHit` has found that this is no hit, and the server has read the request unambiguously. */
+  handle(req: EdgeRequest, res: EdgeResponse, isNoHit = false): void {
+    const { log, report } = this.#parts
+    const started = this.#begin(req)
+    this.#answer(req, res, isNoHit).then(
       (handled) => report.endWhenSent(req, res, started, handled),
       (error: Error) => {
+        if (error instanceof OverBudget) {
+          this.#refuseOverBudget(req, res, started)
+          return
+        }
+        if (error instanceof Abandoned) {
+          report.endWhenSent(req, res, started, handledAs('none; left'))
+          return
+        }
         if (error instanceof DomainUnavailable) {
           // Not 404: the host may be registered.
           sendPlainPage(res, 'unknown-for-now', 'none; database')
@@ -98,19 +140,23 @@ export class EdgeHandler {
   }
 
   /** The whole order of decisions: every outcome is a `return`. */
-  async #answer(req: EdgeRequest, res: EdgeResponse): Promise<Handled> {
+  async #answer(req: EdgeRequest, res: EdgeResponse, isNoHit: boolean): Promise<Handled> {
     const { domains, targets, clock, sitemaps, liveRenders, recorder } = this.#parts
-    if (!toOriginForm(req)) return this.#refuse(res, 'bad-request')
-    const hit = readyHit(this.#parts, this.#entrance, req)
+    if (!isNoHit && !toOriginForm(req)) return this.#answerWithoutOrigin(res, 'bad-request')
+    const hit = isNoHit ? null : readyHit(this.#parts, this.#entrance, req)
     if (hit !== null) {
       sendPageAnswer(res, answerHit(this.#parts, req, hit))
       return handledHit(hit)
     }
 
-    const found = domains.find(req.headers.host ?? '')
-    const domain = found instanceof Promise ? await found : found
-    if (domain === null) return this.#refuse(res, 'unknown-host')
-    if (await this.#parts.installationChecks.answer(req, res, domain)) return handledAs('none; check')
+    const domain =
+      domains.inMemory(req.headers.host ?? '') ??
+      (await this.#during('lookups', req, () => domains.find(req.headers.host ?? '', res)))
+    if (domain === null) return this.#answerWithoutOrigin(res, 'unknown-host')
+    const isCheck = checkTokenOf(req.url ?? '') !== null
+    if (isCheck && (await this.#parts.installationChecks.answer(req, res, domain))) {
+      return handledAs('none; check')
+    }
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
@@ -138,8 +184,8 @@ export class EdgeHandler {
       return this.#pass(req, res, domain, crawler, 'asset')
     }
 
-    const stored = target.isKept ? await this.#storedFor(target) : null
-    if (stored === 'unreadable') return this.#pass(req, res, domain, crawler, 'database')
+    const stored = target.isKept ? await this.#storedFor(target, req, res) : null
+    if (typeof stored === 'string') return this.#pass(req, res, domain, crawler, stored)
     const freshness = stored === null ? 'gone' : freshnessOf(stored, target.lifetimes, exchange.nowMs)
     if (stored !== null && freshness === 'fresh') return this.#serve(exchange, stored, 'hit')
     if (stored !== null && freshness === 'stale') {
@@ -147,12 +193,18 @@ export class EdgeHandler {
       return this.#serve(exchange, stored, 'stale')
     }
 
+    if (res.destroyed) throw new Abandoned()
     if (await sitemaps.isNamed(domain, target.page.path)) return this.#sitemap(exchange)
     if (await this.#entrance.isForged(req, domain)) return this.#pass(req, res, domain, crawler, 'forged')
-    const rendered = await liveRenders.render(domain, target.page, res, {
-      ...target,
-      crawler: domain.rules.tellsCrawlersApart ? asking.as : null,
-    })
+    if (res.destroyed) throw new Abandoned()
+    const leave = this.#entrance.budgets?.take('misses', req)
+    const rendered = await liveRenders.render(
+      domain,
+      target.page,
+      res,
+      { ...target, crawler: domain.rules.tellsCrawlersApart ? asking.as : null },
+      leave,
+    )
     if (typeof rendered !== 'string') return this.#serve(exchange, rendered, 'rendered')
     // Over 120 % of the quota requests are passed; kept pages are for failures.
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
@@ -167,24 +219,25 @@ export class EdgeHandler {
 
   /** Finds the desktop page for a phone whose page could not be rendered. */
   async #desktopFor(
-    { target, nowMs }: Exchange,
+    { req, res, target, nowMs }: Exchange,
     why: PassReason,
   ): Promise<{ page: Served; verdict: 'hit' | 'stale' } | null> {
     if (!target.isKept) return null
-    const page = await this.#storedFor({ ...target, page: pageId(target.page.domain, target.page.path) })
-    if (page === null || page === 'unreadable') return null
+    const desktop = { ...target, page: pageId(target.page.domain, target.page.path) }
+    const page = await this.#storedFor(desktop, req, res)
+    if (page === null || typeof page === 'string') return null
     const freshness = freshnessOf(page, target.lifetimes, nowMs)
     if (freshness === 'gone' || (freshness === 'kept' && why === 'over-quota')) return null
     return { page, verdict: freshness === 'fresh' ? 'hit' : 'stale' }
   }
 
   /** Returns at once what is in memory. Returns null also for a page that another rule made, for other crawlers. */
-  #storedFor(target: PageTarget): FoundPage | Promise<FoundPage> {
+  #storedFor(target: PageTarget, req: EdgeRequest, res: EdgeResponse): FoundPage | Promise<FoundPage> {
     const ownOnly = (found: FoundPage) => {
-      if (found === null || found === 'unreadable' || found.kind !== 'page') return found
+      if (found === null || typeof found === 'string' || found.kind !== 'page') return found
       return target.otherEffects.has(found.effect) ? null : found
     }
-    const read = this.#findStored(target)
+    const read = this.#findStored(target, req, res)
     return read instanceof Promise ? read.then(ownOnly) : ownOnly(read)
   }
 
@@ -196,23 +249,24 @@ export class EdgeHandler {
   ): Promise<Handled> {
     const { status, page, lifetimes } = target
     const handled: Handled = { verdict: 'rule', domain, page, crawler: asking.crawler }
-    const stored = await this.#findStored(target)
+    const stored = await this.#findStored(target, req, res)
     const nowMs = this.#parts.clock.nowMs()
     const isUsable =
-      stored !== null && stored !== 'unreadable' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
+      stored !== null && typeof stored !== 'string' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
     if (isUsable && stored.kind === 'page') {
       try {
         const id = pageId(domain.id, page.path, stored.variant)
-        const form = await this.#parts.forms.find(domain, id, stored, asking.form)
+        const form = await this.#formOf({ req, res, domain, asking }, id, stored)
         const given = {
           page: { ...stored, status },
-          form: form === 'own-markdown' || form === 'database' ? 'html' : form,
+          form: isPassed(form) ? 'html' : form,
           path: page.path,
         }
         const stamp = stampOf(stored, lifetimes, nowMs, 'rule')
         await servePage(req, res, given, stamp, { ...domain, usage: null })
         return handled
       } catch (error) {
+        if (error instanceof OverBudget) throw error
         const where = { domain: domain.name, path: page.path }
         this.#parts.log.error({ err: error, ...where }, 'a stored page cannot be served')
       }
@@ -221,13 +275,24 @@ export class EdgeHandler {
     return handled
   }
 
-  /** Returns at once what is in memory. Never rejects. */
-  #findStored({ page }: PageTarget | MissingTarget): Served | Promise<Served | null | 'unreadable'> {
-    const read = this.#parts.pages.find(page)
-    if (!(read instanceof Promise)) return read
-    return read.catch((error: Error) => {
+  /** Returns at once what is in memory. Rejects with Abandoned if the client left before the read began. */
+  #findStored(
+    { page }: PageTarget | MissingTarget,
+    req: EdgeRequest,
+    res: EdgeResponse,
+  ): Served | Promise<FoundPage> {
+    const { pages } = this.#parts
+    const inMemory = pages.inMemory(page)
+    if (inMemory !== undefined) {
+      pages.noteRead()
+      return inMemory
+    }
+    return this.#during('lookups', req, () => pages.find(page, res)).catch((error: Error) => {
+      if (error instanceof Abandoned || error instanceof OverBudget) throw error
+      // Whoever asked the object store has logged why.
+      if (error instanceof BodyUnavailable) return 'store'
       this.#parts.log.error({ err: error }, 'the page store could not be read')
-      return 'unreadable' as const
+      return 'database'
     })
   }
 
@@ -245,8 +310,8 @@ export class EdgeHandler {
         return { verdict, domain, page: target.page, crawler }
       }
       const id = pageId(domain.id, target.page.path, entry.variant)
-      const form = await this.#parts.forms.find(domain, id, entry, asking.form)
-      if (form === 'own-markdown' || form === 'database') {
+      const form = await this.#formOf(exchange, id, entry)
+      if (isPassed(form)) {
         return this.#pass(req, res, domain, crawler, form)
       }
       const encoding = servePage(req, res, { page: entry, form, path: target.page.path }, stamp, domain)
@@ -256,9 +321,26 @@ export class EdgeHandler {
       }
       return { verdict, domain, page: id, crawler, form }
     } catch (error) {
+      if (error instanceof OverBudget) throw error
       log.error({ err: error, domain: domain.name, path: target.page.path }, 'a stored page cannot be served')
       return { ...this.#pass(req, res, domain, crawler, 'unservable'), page: target.page }
     }
+  }
+
+  /** Rejects with OverBudget if the form is not in memory, and the client has its share of such places. */
+  #formOf(
+    { req, res, domain, asking }: Pick<Exchange, 'req' | 'res' | 'domain' | 'asking'>,
+    id: PageId,
+    entry: ServedPage,
+  ): Promise<FoundForm> | Form {
+    if (asking.form === 'html') return 'html'
+    return this.#during('bodies', req, () => this.#parts.forms.find(domain, id, entry, asking.form, res))
+  }
+
+  /** Does work that the client has a place for. Rejects with OverBudget, and begins nothing, if it has none. */
+  #during<T>(budget: 'lookups' | 'bodies', req: EdgeRequest, work: () => T | Promise<T>): Promise<T> {
+    const { budgets } = this.#entrance
+    return budgets === null ? Promise.resolve(work()) : budgets.during(budget, req, work)
   }
 
   /** Returns whether the site names it as a sitemap. The origin is asked only for what looks like one. */
@@ -289,7 +371,7 @@ export class EdgeHandler {
   }
 
   /** Answers a request that has no origin. */
-  #refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
+  #answerWithoutOrigin(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
     // The next bytes on this connection may not be a request.
     if (page === 'bad-request') res.shouldKeepAlive = false
     this.#entrance.sendOwn(res, page, `none; ${page}`)
@@ -301,6 +383,11 @@ export class EdgeHandler {
     if (verdict === null) return this.#pass(req, res, domain, crawler, 'sitemap')
     return { verdict, domain, page: null, crawler }
   }
+}
+
+/** Whether the origin answers instead of the form. */
+function isPassed(form: FoundForm): form is Exclude<FoundForm, Form> {
+  return form === 'own-markdown' || form === 'database' || form === 'store'
 }
 
 /** A crawler that waited its whole time for a render gets an origin that answers at once. */

@@ -53,7 +53,13 @@ export function createIntegrations(
     return { ...front, scheme: schemes.get(req) ?? front.scheme }
   }
   // The known address is the front's, so crawlers are not verified and the front is not limited.
-  const entrance = { isForged: () => false, isInsecure: () => false, frontOf, servesOwnAnswers: false }
+  const entrance = {
+    isForged: () => false,
+    isInsecure: () => false,
+    frontOf,
+    servesOwnAnswers: false,
+    budgets: null,
+  }
   const answering = new EdgeHandler(parts, {
     ...entrance,
     // The front chose a crawler: only look up its category, and whether the owner removed it.

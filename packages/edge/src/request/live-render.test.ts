@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
+import { Abandoned } from '@prepaint/runtime/abandoned.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { MemoryBackend, type RenderLive, servedDomain } from '../../../../test/support/memory-backend.ts'
 import type { LiveEnd, LiveRendered } from '../backend.ts'
@@ -21,6 +22,8 @@ const SHARE = WAITING_LIMIT / 2
 const key = (path: string, { id } = domain) => pageId(id, path as PagePath)
 const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
 const forEver = () => new Promise<never>(() => {})
+const untilAborted: RenderLive = (_request, signal) =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve('late')))
 const ended = (state: LiveRendered['state'], outcome: LiveRendered['outcome']): LiveRendered => ({
   state,
   outcome,
@@ -29,7 +32,13 @@ const ended = (state: LiveRendered['state'], outcome: LiveRendered['outcome']): 
 })
 
 /** `render`: what comes of a live render. */
-function start({ render = forEver, liveWaitMs = 60_000 }: { render?: RenderLive; liveWaitMs?: number } = {}) {
+function start({
+  render = untilAborted,
+  liveWaitMs = 60_000,
+}: {
+  render?: RenderLive
+  liveWaitMs?: number
+} = {}) {
   const asked: string[] = []
   const backend = new MemoryBackend([], (request, signal) => {
     asked.push(request.page.path)
@@ -61,6 +70,7 @@ describe('crawlers that wait for renders', () => {
     assert.equal(await renders.render(sibling, key('/more', sibling), connection()), 'busy')
     first.emit('close')
     assert.equal(await waiting[0], 'late')
+    await new Promise(setImmediate)
     waiting.push(renders.render(domain, key('/more'), first))
     waiting.push(renders.render(other, key('/theirs', other), connections[1]!))
     await new Promise(setImmediate)
@@ -89,8 +99,43 @@ describe('crawlers that wait for renders', () => {
     assert.deepEqual(asked, ['/a'])
   })
 
+  it('that disconnect hold their place until what is under way for them has ended', async () => {
+    const { promise: underWay, resolve: end } = Promise.withResolvers<'late'>()
+    const { renders } = start({ render: () => underWay })
+    const connections = Array.from({ length: SHARE }, connection)
+    const waiting = connections.map((res, at) => renders.render(domain, key(`/${at}`), res))
+    for (const res of connections) res.emit('close')
+    await Promise.all(waiting)
+    assert.equal(await renders.render(domain, key('/more'), connection()), 'busy')
+    end('late')
+    await new Promise(setImmediate)
+    const more = connection()
+    const after = renders.render(domain, key('/more'), more)
+    more.emit('close')
+    assert.equal(await after, 'late')
+  })
+
+  it('that have all disconnected end the wait with a reason of its own; one that waits to its deadline does not', async () => {
+    const reasons: unknown[] = []
+    const { renders } = start({
+      liveWaitMs: 10,
+      render: (request, signal) => {
+        signal.addEventListener('abort', () => reasons.push(signal.reason))
+        return untilAborted(request, signal)
+      },
+    })
+    const gone = connection()
+    const left = renders.render(domain, key('/left'), gone)
+    gone.emit('close')
+    await left
+    assert(reasons[0] instanceof Abandoned)
+    await renders.render(domain, key('/late'), connection())
+    assert.equal(reasons.length, 2)
+    assert(!(reasons[1] instanceof Abandoned))
+  })
+
   it('stop waiting at the deadline, also if the backend never answers', async () => {
-    const { renders } = start({ liveWaitMs: 10 })
+    const { renders } = start({ render: forEver, liveWaitMs: 10 })
     assert.equal(await renders.render(domain, key('/a'), connection()), 'late')
   })
 

@@ -1,6 +1,8 @@
 import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
 import { type PassReason, reasonOf } from '@prepaint/contract/outcome/verdict.ts'
 import type { AskedPage } from '@prepaint/contract/page/page-id.ts'
+import { Abandoned } from '@prepaint/runtime/abandoned.ts'
+import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
@@ -21,7 +23,13 @@ const NOT_KEPT: ReadonlySet<string> = new Set(['site-error', 'no-store', 'incomp
 type RenderedFor = { crawler: string | null; effect: string; otherEffects: ReadonlySet<string> }
 const FOR_ALL: RenderedFor = { crawler: null, effect: '', otherEffects: new Set() }
 
-type Attempt = { waiting: number; abandoned: AbortController; result: Promise<Served | PassReason> }
+type Attempt = {
+  waiting: number
+  /** All crawlers that no longer wait have disconnected; none has waited until its deadline. */
+  isOnlyLeft: boolean
+  abandoned: AbortController
+  result: Promise<Served | PassReason>
+}
 
 /** Renders pages for crawlers that wait. Crawlers that ask for the same page share a render. */
 export class LiveRenders {
@@ -41,29 +49,48 @@ export class LiveRenders {
 
   /**
    * Queues or joins a live job; returns its page, or why there is none. Stops waiting at the deadline or when the
-   * crawler disconnects; the job continues. Never rejects.
+   * crawler disconnects. A job continues, unless all its crawlers have disconnected before it runs. `leaveBudget` gives the
+   * client's place back. Never rejects.
    */
   async render(
     domain: EdgeDomain,
     page: AskedPage,
     res: EdgeResponse,
     rendered: RenderedFor = FOR_ALL,
+    leaveBudget: () => void = () => {},
   ): Promise<Served | PassReason> {
-    const leave = this.#places.enter(domain.account)
-    if (leave === null) return 'busy'
+    const leavePlace = this.#places.enter(domain.account)
+    if (leavePlace === null) {
+      leaveBudget()
+      return 'busy'
+    }
+    const leave = () => {
+      leavePlace()
+      leaveBudget()
+    }
+    let hasLeft = false
     const gone = Promise.withResolvers<'late'>()
-    const disconnect = () => gone.resolve('late')
+    const disconnect = () => {
+      hasLeft = true
+      gone.resolve('late')
+    }
     res.once('close', disconnect)
     const key = `${page.key} ${rendered.effect}`
     const attempt = this.#attempts.get(key) ?? this.#begin(key, domain, page, rendered, requestIdOf(res.req))
     attempt.waiting++
+    const waitMs = Math.min(this.#liveWaitMs, domain.crawlerWaitMs)
     try {
-      const waitMs = Math.min(this.#liveWaitMs, domain.crawlerWaitMs)
       return await within(waitMs, Promise.race([attempt.result, gone.promise]), 'late')
     } finally {
-      leave()
-      if (--attempt.waiting === 0) attempt.abandoned.abort()
       res.off('close', disconnect)
+      if (!hasLeft) attempt.isOnlyLeft = false
+      attempt.waiting--
+      if (attempt.waiting > 0) leave()
+      else {
+        attempt.abandoned.abort(attempt.isOnlyLeft ? new Abandoned() : undefined)
+        // What is under way for it still takes a place: clients that leave at once must not begin more than others.
+        void within(waitMs, attempt.result, 'late').finally(leave)
+      }
     }
   }
 
@@ -82,6 +109,7 @@ export class LiveRenders {
     const result = run().then(async (found) => (isOfOthers(found) ? run() : found))
     const attempt = {
       waiting: 0,
+      isOnlyLeft: true,
       abandoned,
       result: result.then((found) => (isOfOthers(found) ? 'busy' : found)),
     }
@@ -108,6 +136,7 @@ export class LiveRenders {
       // Just rendered, although the notification may not have arrived yet.
       return (end.page && admit(end.page)) ?? (await this.#pages.reread(page)) ?? reasonOf(end.outcome)
     } catch (error) {
+      if (error instanceof BodyUnavailable) return 'store'
       this.#log.error({ err: error, domain: domain.name, path: page.path }, 'a live render failed')
       return 'database'
     }

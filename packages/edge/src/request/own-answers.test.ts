@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { DomainName } from '@prepaint/contract/ids.ts'
+import { type DomainName, wholeAccount } from '@prepaint/contract/ids.ts'
 import { findOwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { loadConfig } from '../../../../bin/settings/config.ts'
 import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../../test/support/edge.ts'
@@ -123,7 +123,7 @@ describe('robots.txt at the edge', () => {
     edge.wait(60_000)
     robots = says(200, 'User-agent: *\nDisallow: /x')
     seen.length = 0
-    const found = (await findOwnedDomain(edge.pool, edge.account, 'red.example' as DomainName))!
+    const found = (await findOwnedDomain(edge.pool, wholeAccount(edge.account), 'red.example' as DomainName))!
     const site = await edge.robots.siteOf(found)
     const appended = `User-agent: *\nDisallow: /x\n\n${TEXT}`
     const both = [edge.robots.served(site, 600_000), text()]

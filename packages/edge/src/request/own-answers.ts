@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream/promises'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
 import { type CompiledRedirect, locationOf } from '@prepaint/contract/site-files/redirects.ts'
@@ -13,6 +12,7 @@ import type { EdgeBackend } from '../backend.ts'
 import type { PassWatch } from '../origin/pass.ts'
 import { sendPlainPage, sendText } from '../page/plain-page.ts'
 import { isNotModified } from '../page/send-page.ts'
+import { sendPieces } from '../page/send-pieces.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { OwnAnswer } from './target.ts'
@@ -72,11 +72,11 @@ export class OwnAnswers {
         headers.push('X-Request-Id', requestIdOf(req))
         res.writeHead(200, headers)
         if (req.method === 'HEAD') res.end()
-        else await pipeline(followed(first.value, pieces), res).catch(() => res.destroy())
+        else await sendPieces(followed(first.value, pieces), res)
       }
     } catch (error) {
       this.#log.error({ err: error, domain: domain.name }, 'a sitemap could not be generated')
-      if (this.#backend.isAway && !res.headersSent) return NO_DATABASE
+      if (this.#backend.isAwayError(error) && !res.headersSent) return NO_DATABASE
       sendPlainPage(res, 'unavailable', 'site-file')
     }
     return 'site-file'
@@ -93,9 +93,9 @@ export class OwnAnswers {
       const sendKept = kept === null ? null : () => sendFile(req, res, kept)
       return watchRobots(req, res, sendKept, (text) => siteFiles.rememberRobots(domain, text))
     }
-    const text = await siteFiles.servedRobots(domain)
+    const { text, isAway } = await siteFiles.servedRobots(domain)
     if (text !== null) return sendFile(req, res, text)
-    if (this.#backend.isAway) return NO_DATABASE
+    if (isAway) return NO_DATABASE
     // Crawlers ask again; a 404 would allow them everything.
     sendPlainPage(res, 'unavailable', 'site-file')
     return 'site-file'

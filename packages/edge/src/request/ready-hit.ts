@@ -60,11 +60,12 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   return { domain, asking, target, given, representation, nowMs }
 }
 
-export function answerHit({ recorder }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
+export function answerHit({ recorder, pages }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
   const { domain, target, asking, given, representation, nowMs } = hit
   const { page } = given
   const visit = { target, category: asking.crawler, userAgent: head.headers['user-agent'] ?? '', nowMs }
   recorder.served(visit, page)
+  pages.noteRead()
   return pageAnswer(head, given, representation, stampOf(page, target.lifetimes, nowMs, 'hit'), domain)
 }
 

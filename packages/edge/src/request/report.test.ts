@@ -93,7 +93,7 @@ describe('X-Request-Id', () => {
     assert.equal(atOrigin, headers['x-request-id'])
     assert.notEqual(atOrigin, GIVEN['x-request-id'])
     const rendered = await edge.ask('/x', { headers: GIVEN })
-    const { rows } = await edge.pool.query('select request_id from job')
+    const { rows } = await edge.pool.query('select request_id from every_job')
     assert.deepEqual(rows, [{ request_id: rendered.headers['x-request-id'] }])
   })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http2 from 'node:http2'
-import { it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { until as waitFor } from '../../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, PERSON } from '../../../../test/support/edge.ts'
 import {
@@ -17,7 +17,14 @@ import {
   setting,
   uint32,
 } from '../../../../test/support/http2-frames.ts'
-import { CONTROL_FRAMES, HEADER_BYTES, HEADER_LINES, RESETS_AT_ONCE, STREAMS } from './connection-limits.ts'
+import {
+  CONTROL_FRAMES,
+  HEADER_BYTES,
+  HEADER_FIELDS,
+  HEADER_LINES,
+  RESETS_AT_ONCE,
+  STREAMS,
+} from './connection-limits.ts'
 
 const IDLE_MS = 1_500
 const KEEP_ALIVE_MS = 1_000
@@ -73,6 +80,67 @@ it('headers of 16 KiB are passed on, and longer ones get 431 without asking the 
   assert.equal(asked, before)
   await assert.rejects(status(2 * HEADER_BYTES + 1), /ENHANCE_YOUR_CALM/)
   assert.equal(await status(1_000), 200)
+})
+
+describe('the fields of a request', () => {
+  const pseudo = 4
+  const answered = async (t: TestContext, more: [string, string][]) => {
+    const { send, until, frames } = await connect(t)
+    send(get(1, '/', more))
+    await until(
+      ({ type, stream, flags }) => stream === 1 && type <= FRAME.headers && (flags & END_STREAM) !== 0,
+    )
+    return Buffer.concat(frames.map(({ payload }) => payload)).includes('Headers too large')
+  }
+  const fields = (count: number): [string, string][] =>
+    Array.from({ length: count }, (_, at) => [`x-${at}`, 'y'])
+  const parts = (count: number): [string, string][] =>
+    Array.from({ length: count }, (_, at) => ['cookie', `c${at}=1`])
+
+  it(`${HEADER_FIELDS} are passed on, and one more gets 431`, async (t) => {
+    assert.equal(await answered(t, fields(HEADER_FIELDS - pseudo)), false)
+    assert.equal(await answered(t, fields(HEADER_FIELDS - pseudo + 1)), true)
+  })
+
+  it('the parts of a cookie are one of them, however many a browser sends', async (t) => {
+    assert.equal(await answered(t, [...fields(HEADER_FIELDS - pseudo - 1), ...parts(90)]), false)
+    assert.equal(await answered(t, [...fields(HEADER_FIELDS - pseudo), ...parts(1)]), true)
+  })
+})
+
+it('a header that is named again and again counts each time with its full length, also for a client that acknowledges nothing', async (t) => {
+  const literal = (value: string) => {
+    const length = value.length - 127
+    const bytes = Buffer.from([0x40, 6, ...Buffer.from('cookie'), 127, (length % 128) + 128, length >> 7])
+    return Buffer.concat([bytes, Buffer.from(value)])
+  }
+  /** Names the newest entry of the table of HPACK. */
+  const named = (times: number) => Buffer.alloc(times, 0x80 | 62)
+  const request = (stream: number, ...blocks: Buffer[]) => {
+    const plain = get(stream, '/').subarray(9)
+    return frame(FRAME.headers, END_STREAM | END_HEADERS, stream, Buffer.concat([plain, ...blocks]))
+  }
+  const { send, until, frames, closed } = await connect(t)
+  const before = asked
+  const statusOf = async (stream: number) => {
+    await until((one) => one.stream === stream && one.type <= FRAME.headers && (one.flags & END_STREAM) !== 0)
+    const bodies = frames.filter((one) => one.stream === stream).map(({ payload }) => payload)
+    return Buffer.concat(bodies).includes('Headers too large') ? 431 : 200
+  }
+  send(request(1, literal('c'.repeat(4_000))))
+  assert.equal(await statusOf(1), 200)
+  // 12,000 bytes, and 20,000.
+  send(request(3, named(3)))
+  assert.equal(await statusOf(3), 200)
+  send(request(5, named(5)))
+  assert.equal(await statusOf(5), 431)
+  assert.equal(asked, before + 2)
+  // 68,000 bytes.
+  send(request(7, named(17)))
+  const { payload } = await until(({ type }) => type === FRAME.goaway)
+  assert.equal(payload.readUInt32BE(4), ENHANCE_YOUR_CALM)
+  await closed
+  assert.equal(asked, before + 2)
 })
 
 it(`${HEADER_LINES} header lines; a request with more is refused`, async (t) => {

@@ -7,12 +7,19 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { ConnectionBudgets } from './client-budgets.ts'
 import type { Http2Request, Http2Response } from './http2-exchange.ts'
 
 /** A request may have this many header lines. Browsers send each cookie as one. */
 export const HEADER_LINES = 200
+/** A request with more fields gets 431. The parts of a cookie are one. */
+export const HEADER_FIELDS = 100
 /** A longer header gets 431. Beyond twice this length it is not read. */
 export const HEADER_BYTES = 16 * 1024
+/** Headers that stand for more than this end the connection: only attacks have them. */
+export const HEADER_BOMB_BYTES = 4 * HEADER_BYTES
+/** A bomb counts as so many refusals of its client. */
+export const BOMB_REFUSALS = 50
 export const STREAMS = 100
 /** A connection with more pings and settings than this within `CONTROL_WINDOW_MS` is ended: each needs a response. */
 export const CONTROL_FRAMES = 200
@@ -67,10 +74,10 @@ export class SessionWatch {
   }
 
   /** Call for each session, and `opened` of the result for each of its streams. */
-  watch(session: ServerHttp2Session, socket: Socket): WatchedSession {
+  watch(session: ServerHttp2Session, socket: Socket, budgets: ConnectionBudgets | null): WatchedSession {
     this.#sessions.add(session)
     session.once('close', () => this.#sessions.delete(session))
-    return new WatchedSession(session, socket, this.#clock, this.#options)
+    return new WatchedSession(session, socket, budgets, this.#clock, this.#options)
   }
 
   /**
@@ -92,6 +99,7 @@ const STUCK_LOOKS = 3
 class WatchedSession {
   readonly #session: ServerHttp2Session
   readonly #socket: Socket
+  readonly #budgets: ConnectionBudgets | null
   readonly #clock: Clock
   readonly #open = new Map<ServerHttp2Stream, { written: Written; takenBytes: number }>()
   readonly #idle: NodeJS.Timeout
@@ -103,11 +111,13 @@ class WatchedSession {
   constructor(
     session: ServerHttp2Session,
     socket: Socket,
+    budgets: ConnectionBudgets | null,
     clock: Clock,
     { idleMs, keepAliveMs, stuckMs }: SessionOptions,
   ) {
     this.#session = session
     this.#socket = socket
+    this.#budgets = budgets
     this.#clock = clock
     this.#controlSinceMs = clock.nowMs()
     this.#idle = setTimeout(() => this.#endIfIdle(), keepAliveMs)
@@ -115,13 +125,22 @@ class WatchedSession {
     const look = setInterval(() => this.#endStuckStreams(), idleMs)
     const lookForSign = setInterval(() => this.#endIfGone(), stuckMs / STUCK_LOOKS)
     session.on('error', () => {})
+    const leave = budgets?.watch(this)
     session.once('close', () => {
+      leave?.()
       clearTimeout(this.#idle)
       clearInterval(look)
       clearInterval(lookForSign)
     })
     session.on('ping', () => this.#countControl())
     session.on('remoteSettings', () => this.#countControl())
+  }
+
+  /** What was written to open streams and waits here. */
+  get unsentBytes(): number {
+    let bytes = 0
+    for (const stream of this.#open.keys()) bytes += stream.bufferSize
+    return bytes
   }
 
   opened(stream: ServerHttp2Stream, written: Written): void {
@@ -184,7 +203,8 @@ class WatchedSession {
       this.#controlFrames = 0
     }
     this.#controlFrames++
-    if (this.#controlFrames <= CONTROL_FRAMES) return
+    const isWithinBudget = this.#budgets?.enterControlFrame() ?? true
+    if (isWithinBudget && this.#controlFrames <= CONTROL_FRAMES) return
     this.#session.destroy(new Error('too many pings or settings'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
 }

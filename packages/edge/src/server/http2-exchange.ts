@@ -1,17 +1,29 @@
+import { EventEmitter } from 'node:events'
 import http, { type IncomingHttpHeaders } from 'node:http'
 import { constants, type IncomingHttpHeaders as Http2Headers, type ServerHttp2Stream } from 'node:http2'
-import { Readable, Writable } from 'node:stream'
-
-import { HEADER_BYTES } from './connection-limits.ts'
+import { Readable } from 'node:stream'
+import { BodilessRequest } from './bodiless-request.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
 
 /** The address of a client, in an object of its own, because the session forgets it when it closes. */
 type Http2Peer = { remoteAddress: string | undefined; encrypted: true }
 
+/** The length of all headers, before any string is made of them: each part of a cookie counts as long as it stands for. */
 export function headerBytes(raw: readonly string[]): number {
   let bytes = 0
   for (const text of raw) bytes += text.length + 2
   return bytes
+}
+
+/** The number of fields. The parts of a cookie are one (RFC 9113, section 8.2.3). */
+export function headerFields(raw: readonly string[]): number {
+  let fields = 0
+  let hasCookie = false
+  for (let at = 0; at < raw.length; at += 2) {
+    if (raw[at] !== 'cookie') fields++
+    else hasCookie = true
+  }
+  return hasCookie ? fields + 1 : fields
 }
 
 /**
@@ -25,7 +37,7 @@ export function simpleHead(
 ): RequestHead | null {
   const { ':method': method, ':path': url, ':authority': authority } = headers
   if ((method !== 'GET' && method !== 'HEAD') || url?.startsWith('/') !== true) return null
-  if (authority === undefined || headers.host !== undefined || headerBytes(raw) > HEADER_BYTES) return null
+  if (authority === undefined || headers.host !== undefined) return null
   // Node joins what is repeated.
   for (let at = 0; at < raw.length; at += 2) if (headers[raw[at]!] !== raw[at + 1]) return null
   headers.host = authority
@@ -41,6 +53,35 @@ export function sendHit(stream: ServerHttp2Stream): SendAnswer {
   }
 }
 
+/** Returns the request. `raw`: Node's raw header list. `isBodiless`: data on the stream is not read. */
+export function http2Request(
+  stream: ServerHttp2Stream,
+  raw: readonly string[],
+  isBodiless: boolean,
+  { remoteAddress }: Http2Peer,
+): BodilessRequest | Http2Request {
+  const { pseudo, rawHeaders } = inWordsOfHttp1(raw)
+  const head = {
+    httpVersion: '2.0',
+    method: pseudo.get(':method') ?? '',
+    url: pseudo.get(':path') ?? '',
+    headers: joined(rawHeaders),
+    rawHeaders,
+  }
+  if (!isBodiless) return new Http2Request(stream, head, remoteAddress)
+  const destroy = () => endUnread(stream)
+  return new BodilessRequest({ ...head, socket: { remoteAddress, encrypted: true, destroy } })
+}
+
+/** Ends a stream whose data is not wanted. */
+function endUnread(stream: ServerHttp2Stream): void {
+  stream.resume()
+  stream.close(constants.NGHTTP2_NO_ERROR)
+}
+
+type ReadHead = { method: string; url: string; headers: IncomingHttpHeaders; rawHeaders: string[] }
+
+/** A request with a body. */
 export class Http2Request extends Readable implements EdgeRequest {
   readonly httpVersion = '2.0'
   readonly method: string
@@ -51,31 +92,23 @@ export class Http2Request extends Readable implements EdgeRequest {
   readonly socket: EdgeRequest['socket']
   reading = false
   readonly #stream: ServerHttp2Stream
-  readonly #bodiless: boolean
   #ended = false
 
-  /** `raw`: Node's raw header list. `bodiless`: data on the stream is not read here. */
-  constructor(stream: ServerHttp2Stream, raw: readonly string[], bodiless: boolean, peer: Http2Peer) {
+  constructor(
+    stream: ServerHttp2Stream,
+    { method, url, headers, rawHeaders }: ReadHead,
+    remoteAddress: string | undefined,
+  ) {
     // Unread data stays in the stream, within its window.
     super({ highWaterMark: 0, autoDestroy: true })
     this.#stream = stream
-    this.#bodiless = bodiless
     // A client may abort a body that is not read.
     this.on('error', () => {})
-    const { pseudo, rawHeaders } = inWordsOfHttp1(raw)
-    this.method = pseudo.get(':method') ?? ''
-    this.url = pseudo.get(':path') ?? ''
+    this.method = method
+    this.url = url
     this.rawHeaders = rawHeaders
-    this.headers = joined(rawHeaders)
-    this.socket = {
-      remoteAddress: peer.remoteAddress,
-      encrypted: true,
-      destroy: () => this.endStream(),
-    }
-    if (bodiless) {
-      this.push(null)
-      return
-    }
+    this.headers = headers
+    this.socket = { remoteAddress, encrypted: true, destroy: () => this.endStream() }
     // Frames delimit the body here; the origin gets it chunked.
     if (this.headers['content-length'] === undefined) this.headers['transfer-encoding'] = 'chunked'
     stream.pause()
@@ -99,12 +132,12 @@ export class Http2Request extends Readable implements EdgeRequest {
   }
 
   get complete(): boolean {
-    return this.#bodiless || this.readableEnded
+    return this.readableEnded
   }
 
   endStream(): void {
-    this.#discard()
-    this.#stream.close(constants.NGHTTP2_NO_ERROR)
+    this.#ended = true
+    endUnread(this.#stream)
   }
 
   #discard(): void {
@@ -118,54 +151,56 @@ export class Http2Request extends Readable implements EdgeRequest {
   }
 }
 
-/** HTTP/2 has no reason phrases (RFC 9113, section 8.3.2). */
-export class Http2Response extends Writable implements EdgeResponse {
+/** Writes to the stream of the session, which handles back-pressure. HTTP/2 has no reason phrases (RFC 9113, section 8.3.2). */
+export class Http2Response extends EventEmitter implements EdgeResponse {
   shouldKeepAlive = true
   statusCode = 200
   readonly req: EdgeResponse['req']
   handedBytes = 0
+  destroyed = false
+  closed = false
+  writableFinished = false
   readonly #stream: ServerHttp2Stream
   #trailers: [string, string][] = []
+  #isRefused = false
 
   constructor(stream: ServerHttp2Stream, req: EdgeResponse['req']) {
-    // The stream handles back-pressure.
-    super({ decodeStrings: true })
+    super()
     this.#stream = stream
     this.req = req
-    stream.on('error', () => {})
-    stream.once('wantTrailers', () => {
-      try {
-        stream.sendTrailers(Object.fromEntries(grouped(this.#trailers)))
-      } catch (error) {
-        // Invalid headers from an origin must not end the node.
-        stream.destroy(error as Error)
-      }
-    })
-    const broken = () => {
-      if (!this.writableFinished) this.destroy()
-    }
-    stream.once('close', broken).once('aborted', broken)
+    stream
+      .once('finish', () => this.#end(true))
+      .once('close', () => this.#end(false))
+      .once('aborted', () => this.destroy())
   }
 
   get headersSent(): boolean {
     return this.#stream.headersSent
   }
 
+  get isRefused(): boolean {
+    return this.#isRefused
+  }
+
   writeHead(
     status: number,
     ...rest: [headers: string[]] | [reason: string | undefined, headers: string[]]
   ): this {
-    if (this.#stream.destroyed || this.#stream.closed) return this
+    const stream = this.#stream
+    if (stream.destroyed || stream.closed) return this
     if (status < 200 || status > 599) throw new RangeError(`HTTP/2 has no status ${status}`)
     this.statusCode = status
     const headers = rest.at(-1) as string[]
-    for (let at = 0; at < headers.length; at += 2) http.validateHeaderValue(headers[at]!, headers[at + 1]!)
     // A known length means no trailers; waiting for them would cost a frame.
-    const waitForTrailers = !headers.some(
-      (text, at) => at % 2 === 0 && text.toLowerCase() === 'content-length',
-    )
+    let waitForTrailers = true
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at]!
+      http.validateHeaderValue(name, headers[at + 1]!)
+      if (name.length === LENGTH.length && name.toLowerCase() === LENGTH) waitForTrailers = false
+    }
     // Node appends to the list it gets.
-    this.#stream.respond([':status', `${status}`, ...headers], { waitForTrailers })
+    stream.respond([':status', `${status}`, ...headers], { waitForTrailers })
+    if (waitForTrailers) stream.once('wantTrailers', () => this.#sendTrailers())
     return this
   }
 
@@ -181,43 +216,59 @@ export class Http2Response extends Writable implements EdgeResponse {
 
   flushHeaders(): void {}
 
-  /** Sends a complete body and the end in one frame. */
-  override end(part?: unknown, encoding?: BufferEncoding | (() => void), done?: () => void): this {
-    const whole = typeof part === 'string' || part instanceof Uint8Array
-    if (!whole || this.writableLength > 0 || this.writableEnded || !this.headersSent) {
-      return super.end(part, encoding as BufferEncoding, done)
-    }
-    if (!this.#stream.writableEnded) {
-      this.handedBytes += part.length
-      this.#stream.end(part)
-    }
-    return super.end(typeof encoding === 'function' ? encoding : done)
+  refuse(): void {
+    if (this.headersSent) return
+    // Destroying the stream would end it with another code.
+    this.#isRefused = true
+    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
-  override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (this.#stream.writableEnded) {
-      done()
-      return
-    }
-    this.handedBytes += part.length
-    this.#stream.write(part, done)
+  write(part: Buffer | string): boolean {
+    const stream = this.#stream
+    if (this.destroyed || stream.writableEnded) return true
+    this.handedBytes += Buffer.byteLength(part)
+    if (stream.write(part)) return true
+    stream.once('drain', () => this.emit('drain'))
+    return false
   }
 
-  override _final(done: (error?: Error | null) => void): void {
-    if (this.#stream.destroyed || this.#stream.writableFinished) {
-      done()
-      return
-    }
-    this.#stream.once('finish', () => done())
-    if (!this.#stream.writableEnded) this.#stream.end()
+  end(part?: Buffer | string): this {
+    const stream = this.#stream
+    if (this.destroyed || stream.writableEnded) return this
+    if (part !== undefined) this.handedBytes += Buffer.byteLength(part)
+    // A complete body and the end go into one frame.
+    stream.end(part)
+    return this
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // Break off, so that a partial response never looks complete; `close` would end it normally.
-    if (!this.#stream.writableFinished) this.#stream.destroy(error ?? new Error('broken off'))
-    done(error)
+  /** Breaks off, so that a partial response never looks complete; `close` would end it normally. */
+  destroy(error = new Error('broken off')): this {
+    const isWhole = this.#stream.writableFinished || this.#isRefused
+    if (!isWhole) this.#stream.destroy(error)
+    this.#end(false)
+    return this
+  }
+
+  #sendTrailers(): void {
+    try {
+      this.#stream.sendTrailers(Object.fromEntries(grouped(this.#trailers)))
+    } catch (error) {
+      // Invalid headers from an origin must not end the node.
+      this.#stream.destroy(error as Error)
+    }
+  }
+
+  #end(isFinished: boolean): void {
+    if (this.closed) return
+    this.closed = true
+    this.destroyed = true
+    this.writableFinished = isFinished
+    if (isFinished) this.emit('finish')
+    this.emit('close')
   }
 }
+
+const LENGTH = 'content-length'
 
 /**
  * `:authority` becomes `Host`; if both differ, both stay and the request is refused. Joins cookies (RFC 9113,

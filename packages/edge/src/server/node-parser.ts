@@ -1,7 +1,7 @@
 import type http from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { canEncodeTarget } from './fast-lane.ts'
+import { canEncodeTarget } from './simple-head.ts'
 
 /** Node tells which response is under way in this field only. */
 export type AnsweringSocket = Duplex & { _httpMessage?: http.ServerResponse | null }

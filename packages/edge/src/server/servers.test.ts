@@ -116,6 +116,18 @@ describe('bodies over HTTP/2', () => {
     }
   })
 
+  it('an empty body ends at the origin, whose connection is used again', async (t) => {
+    const connections = new Set<unknown>()
+    answer = (req, res) => {
+      connections.add(req.socket)
+      res.end(`${req.method} ${req.headers['content-length']}`)
+    }
+    const session = edge.session(t)
+    const headers = { ':method': 'POST', 'content-length': '0' }
+    for (const _ of [1, 2, 3]) assert.equal((await ask(session, headers, '')).body, 'POST 0')
+    assert.equal(connections.size, 1)
+  })
+
   it('a page that lies ready answers no other method, and no request with two hosts', async (t) => {
     await edge.ask('/cached')
     const session = edge.session(t)

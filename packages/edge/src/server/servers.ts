@@ -5,22 +5,37 @@ import type net from 'node:net'
 import tls, { type SecureContext } from 'node:tls'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Handshake } from '../origin/upgrade.ts'
-import { type PlainPage, pageMessage, sendPlainPage } from '../page/plain-page.ts'
+import { type PlainPage, pageMessage, plainPage, sendPlainPage, statusOf } from '../page/plain-page.ts'
+import type { ConnectionBudgets } from './client-budgets.ts'
 import {
+  BOMB_REFUSALS,
   endBodyBehindResponse,
   enterPipeline,
+  HEADER_BOMB_BYTES,
   HEADER_BYTES,
+  HEADER_FIELDS,
   HTTP2_LIMITS,
   SessionWatch,
 } from './connection-limits.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
-import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
+import { FastLane, type FastLaneOptions } from './fast-lane.ts'
 import { GoneClients } from './gone-clients.ts'
-import { Http2Request, Http2Response, headerBytes, sendHit, simpleHead } from './http2-exchange.ts'
+import {
+  Http2Request,
+  Http2Response,
+  headerBytes,
+  headerFields,
+  http2Request,
+  sendHit,
+  simpleHead,
+} from './http2-exchange.ts'
 import { type AnsweringSocket, NodeParser } from './node-parser.ts'
 
 type EdgeHandlers = {
-  request(req: EdgeRequest, res: EdgeResponse): void
+  /** Returns null for a client without limits, and for a trusted proxy. Without it no client has limits. */
+  budgetsOf?(socket: { remoteAddress?: string | undefined }): ConnectionBudgets | null
+  /** `isNoHit`: `readyHit` has found that the request is no hit. */
+  request(req: EdgeRequest, res: EdgeResponse, isNoHit?: boolean): void
   /** Returns false if the request is not a hit: use `request`. */
   readyHit?(req: RequestHead, send: SendAnswer): boolean
   upgrade(handshake: Handshake): void
@@ -87,6 +102,7 @@ export function createEdgeServers(
   plain.on('connection', (socket) => {
     // Those of `secure` are watched below TLS.
     if (!(socket instanceof tls.TLSSocket)) goneClients.watch(socket)
+    countUnsent(handlers, socket)
   })
   if (certificates === null) return { plain, secure: null, endSessions: lastAnswers }
 
@@ -108,39 +124,83 @@ export function createEdgeServers(
   return { plain, secure, endSessions }
 }
 
+/** Counts what an HTTP/1.1 connection has for its client, if that has budgets. */
+function countUnsent(handlers: EdgeHandlers, socket: net.Socket): void {
+  const leave = handlers.budgetsOf?.(socket)?.watch({
+    get unsentBytes() {
+      return socket.writableLength
+    },
+  })
+  if (leave !== undefined) socket.once('close', leave)
+}
+
 function beginSession(socket: tls.TLSSocket, handlers: EdgeHandlers, watch: SessionWatch): void {
   const peer = { remoteAddress: socket.remoteAddress, encrypted: true as const }
   const session = http2.performServerHandshake(socket, HTTP2_LIMITS)
-  const watched = watch.watch(session, socket)
+  const budgets = handlers.budgetsOf?.(socket) ?? null
+  const watched = watch.watch(session, socket, budgets)
   session.on('stream', (...given) => {
     const [stream, headers, flags] = given
     const raw = rawOf(given)
     stream.on('error', () => {})
+    if (budgets?.isPaused() === true) {
+      session.destroy(new Error('the client goes on'), http2.constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      return
+    }
     const hasBody = (flags & END_STREAM) === 0
-    if (!hasBody && answerHit(handlers, stream, simpleHead(headers, raw, peer))) {
+    // Before anything is kept of the headers.
+    const bytes = headerBytes(raw)
+    if (bytes > HEADER_BOMB_BYTES) {
+      budgets?.refuseHeaders(BOMB_REFUSALS)
+      session.destroy(new Error('a header bomb'), http2.constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      return
+    }
+    if (bytes > HEADER_BYTES || headerFields(raw) > HEADER_FIELDS) {
+      budgets?.refuseHeaders(1)
+      watched.opened(stream, { handedBytes: 0 })
+      refuseHead(stream, { isHead: headers[':method'] === 'HEAD', hasBody })
+      return
+    }
+    const simple = hasBody ? null : simpleHead(headers, raw, peer)
+    const tried = tryHit(handlers, stream, simple)
+    if (tried === 'answered') {
       watched.opened(stream, { handedBytes: 0 })
       return
     }
-    const req = new Http2Request(stream, raw, !hasBody, peer)
+    const req = http2Request(stream, raw, !hasBody, peer)
     const res = new Http2Response(stream, req)
     watched.opened(stream, res)
-    if (hasBody) endBodyBehindResponse(stream, req, res)
-    if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
-    else if (req.method === 'CONNECT') sendPlainPage(res, 'method-not-allowed', 'none; method')
-    else handlers.request(req, res)
+    if (req instanceof Http2Request) endBodyBehindResponse(stream, req, res)
+    if (req.method === 'CONNECT') sendPlainPage(res, 'method-not-allowed', 'none; method')
+    else handlers.request(req, res, tried === 'no-hit')
   })
 }
 
-/**
- * Returns false if the request is not a hit. After an error it is handled in the usual way: it fails again there, gives
- * 503 and is logged.
- */
-function answerHit(handlers: EdgeHandlers, stream: ServerHttp2Stream, head: RequestHead | null): boolean {
+/** Makes no request of the headers, which are too large to be kept. */
+function refuseHead(
+  stream: ServerHttp2Stream,
+  { isHead, hasBody }: { isHead: boolean; hasBody: boolean },
+): void {
+  const { headers, body } = plainPage('headers-too-large', 'none; headers-too-large')
+  stream.respond([':status', `${statusOf('headers-too-large')}`, ...headers], { endStream: isHead })
+  if (!isHead) stream.end(body)
+  if (!hasBody) return
+  stream.resume()
+  stream.once('finish', () => stream.close(http2.constants.NGHTTP2_NO_ERROR))
+}
+
+/** `unknown`: it was not found out, or that failed. Then the request is handled in the usual way, where it fails again, gives 503 and is logged. */
+function tryHit(
+  { readyHit }: EdgeHandlers,
+  stream: ServerHttp2Stream,
+  head: RequestHead | null,
+): 'answered' | 'no-hit' | 'unknown' {
+  if (head === null || readyHit === undefined) return 'unknown'
   try {
-    return head !== null && handlers.readyHit?.(head, sendHit(stream)) === true
+    return readyHit(head, sendHit(stream)) ? 'answered' : 'no-hit'
   } catch (error) {
     if (stream.headersSent) throw error
-    return false
+    return 'unknown'
   }
 }
 
@@ -184,12 +244,12 @@ class LaneServer<Answer extends typeof http.ServerResponse<http.IncomingMessage>
   typeof http.IncomingMessage,
   Answer
 > {
-  #lane: HitLane | null = null
+  #lane: FastLane | null = null
 
-  openLane(options: Omit<HitLaneOptions, 'handOver'>): HitLane {
+  openLane(options: Omit<FastLaneOptions, 'handOver'>): FastLane {
     const parser = new NodeParser(this)
-    const lane = createHitLane({ ...options, handOver: (socket) => parser.handOver(socket) })
-    this.on('connection', lane.take)
+    const lane = new FastLane({ ...options, handOver: (socket) => parser.handOver(socket) })
+    this.on('connection', (socket) => lane.take(socket))
     this.on('clientError', (error, socket) => {
       // The lane encodes the bytes that Node's parser refuses.
       const isTakenBack = parser.takeBack(error, socket, (connection, request) => {
@@ -218,7 +278,7 @@ function createPlain(
   handlers: EdgeHandlers,
   options: ServerOptions,
 ): { server: http.Server; lastAnswers(): void } {
-  const { headersMs, idleMs, keepAliveMs } = options
+  const { clock, headersMs, idleMs, keepAliveMs } = options
   let ending = false
   class Answer extends http.ServerResponse {
     override writeHead(status: number, reason?: string, headers?: Headers): this
@@ -243,7 +303,14 @@ function createPlain(
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   })
-  const lane = server.openLane({ headersMs, idleMs, keepAliveMs, answer: handlers.readyHit ?? (() => false) })
+  const lane = server.openLane({
+    clock,
+    headersMs,
+    idleMs,
+    keepAliveMs,
+    answer: handlers.readyHit ?? (() => false),
+    request: (req, res, isNoHit) => handlers.request(req, res, isNoHit),
+  })
   // Close connections that have not read any of the response for `idleMs`.
   server.setTimeout(idleMs)
   server.on('request', (req, res) => {
@@ -251,7 +318,7 @@ function createPlain(
     else req.socket.destroy()
   })
   // The origin decides whether it wants the body.
-  server.on('checkContinue', handlers.request)
+  server.on('checkContinue', (req, res) => handlers.request(req, res))
   server.on('connect', (_req, socket: net.Socket) => {
     socket.on('error', () => socket.destroy())
     socket.end(pageMessage('method-not-allowed', 'none; method'))

@@ -69,7 +69,8 @@ describe('a body that could be read in two ways is refused, and nothing of it re
 
   it('no request behind one whose response has begun: the connection ends, the response gets no more', async (t) => {
     const { socket, has, ended } = rawClient(t, edge.port)
-    socket.write('GET /begins HTTP/1.1\r\nHost: red.example\r\n\r\n')
+    // Node reads what comes behind it at once; the fast lane, which reads no header twice, after the response.
+    socket.write('GET /begins HTTP/1.1\r\nHost: red.example\r\nX-A: b\r\nX-A: c\r\n\r\n')
     await has(/the beginning/)
     socket.write('nonsense\r\n\r\n')
     assert.match(await ended, /the beginning\r\n$/)

@@ -9,7 +9,7 @@ const THREADS = 2
 /** The most waiting conversions of one account. */
 export const WAITING_LIMIT = 50
 
-type Asked = { account: number; conversion: Conversion }
+type Asked = { account: number; conversion: Conversion; isWanted: () => boolean }
 
 /** One page after another in worker threads; accounts take turns, each with one thread at most. */
 export class Converter {
@@ -23,7 +23,12 @@ export class Converter {
   )
   readonly #inTurn = joined<Asked, Converted | null>(
     async ([asked]) => [await this.#inThread(asked!.conversion)],
-    { most: 1, underWay: 1, groupOf: ({ account }) => String(account) },
+    {
+      most: 1,
+      underWay: 1,
+      groupOf: ({ account }) => String(account),
+      isWanted: ({ isWanted }) => isWanted(),
+    },
   )
 
   constructor(limitMs = CONVERSION_LIMIT_MS) {
@@ -35,12 +40,21 @@ export class Converter {
     return this.#isReady
   }
 
-  /** Returns null if it failed or took too long, and `busy` if too many of this account are waiting. Never rejects. */
-  async convert(account: number, conversion: Conversion): Promise<Converted | 'busy' | null> {
+  /**
+   * Returns null if it failed or took too long, and `busy` if too many of this account are waiting. Rejects with Abandoned
+   * if it is not wanted any more when its turn comes, and never otherwise.
+   */
+  async convert(
+    account: number,
+    conversion: Conversion,
+    isWanted: () => boolean = () => true,
+  ): Promise<Converted | 'busy' | null> {
     if (!this.#asked.enter(String(account))) return 'busy'
-    const converted = await this.#inTurn({ account, conversion })
-    this.#asked.leave(String(account))
-    return converted
+    try {
+      return await this.#inTurn({ account, conversion, isWanted })
+    } finally {
+      this.#asked.leave(String(account))
+    }
   }
 
   async #run(conversion: Conversion): Promise<Converted | null> {

@@ -8,6 +8,7 @@ import type { OpenOriginHeaders } from '@prepaint/outbound'
 import { lockLease, type Task, type TaskKind } from '@prepaint/postgres/tasks'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import type { BodyStore } from '../store/bodies/body-store.ts'
 import { htmlOf, readStored } from '../store/stored-page.ts'
 import { INSPECTION_TASK, INSPECTIONS_OPEN } from './inspections.ts'
 import { type NoSide, type Side, storableJson } from './side.ts'
@@ -75,11 +76,13 @@ export class InspectionWorker implements TaskKind {
     select i.id as key, d.account_id, now() as due_at from inspection i join domain d on d.id = i.domain_id
      where i.state in ('queued', 'running')`
   readonly #pool: pg.Pool
+  readonly #bodies: BodyStore
   readonly #look: Look
   readonly #openHeaders: OpenOriginHeaders | null
 
   /** Without `openHeaders`, no headers of the owner are sent to the origin. */
-  constructor(pool: pg.Pool, look: Look, openHeaders: OpenOriginHeaders | null) {
+  constructor(pool: pg.Pool, bodies: BodyStore, look: Look, openHeaders: OpenOriginHeaders | null) {
+    this.#bodies = bodies
     this.#pool = pool
     this.#look = look
     this.#openHeaders = openHeaders
@@ -105,7 +108,7 @@ export class InspectionWorker implements TaskKind {
     const pool = this.#pool
     const originHeaders = this.#openHeaders?.(begun.domain_id, begun.sealed_headers, 'renders')
     const look: Look = (wanted) => this.#look({ ...wanted, originHeaders })
-    const stored = await readStored(pool, pageId(begun.domain_id, begun.path, begun.variant))
+    const stored = await readStored(pool, pageId(begun.domain_id, begun.path, begun.variant), this.#bodies)
     const given = stored?.kind === 'page' ? { status: stored.status, html: await htmlOf(stored) } : null
     const crawler = given === null ? null : await sideOf(look, begun, signal, given)
     const person = await sideOf(look, begun, signal)

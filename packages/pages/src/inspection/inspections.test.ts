@@ -41,7 +41,7 @@ const ask = (path: string, account = owner, domain = red) =>
   requestInspection(pool, account, pageId(domain, path as PagePath))
 function work(look: Look, leaseMs = 30_000): TaskRunner {
   const tasks = new TaskRunner(pool, listener, silentLog(), { pollMs: 50, leaseMs })
-  tasks.add(new InspectionWorker(pool, look, null))
+  tasks.add(new InspectionWorker(pool, queue.bodies, look, null))
   tasks.start()
   return tasks
 }

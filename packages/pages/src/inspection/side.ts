@@ -3,6 +3,7 @@ import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import type { StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
 import { factsOf, type PageFacts } from '@prepaint/contract/reading/facts.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { BodyStore } from '../store/bodies/body-store.ts'
 import { htmlOf, readStored } from '../store/stored-page.ts'
 
 export type Side = {
@@ -36,8 +37,9 @@ const READ_CHARS = 4_000_000
 export async function readSnapshot(
   db: Queryable,
   page: PageId,
+  bodies: BodyStore,
 ): Promise<(StoredPage & { html: string }) | StoredRedirect | null> {
-  const stored = await readStored(db, page)
+  const stored = await readStored(db, page, bodies)
   return stored?.kind === 'page' ? { ...stored, html: await htmlOf(stored) } : stored
 }
 

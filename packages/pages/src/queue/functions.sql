@@ -16,9 +16,43 @@ language sql as $$
    order by priority desc, account_id desc, domain_id desc, turn desc, id desc limit 1
 $$;
 
+-- All jobs: those that wait or run, and those of the last week that have ended.
+create or replace view every_job as
+  select id, domain_id, path, variant, is_both, priority, state, outcome, detail, created_at, finished_at, request_id, warm from job
+  union all
+  select id, domain_id, path, variant, is_both, priority, state, outcome, detail, created_at, finished_at, request_id, warm from job_ended;
+
+-- Nodes of 0.2.0: whether one runs. They look for ended jobs in `job` only. 15 seconds as in packages/service/src/insight/fleet/node.ts.
+create or replace function are_older_nodes_running() returns boolean language sql stable as $$
+  select exists (select from node where schema < '0180' collate "C" and seen_at > clock_timestamp() - interval '15 seconds')
+$$;
+
+-- Ends jobs that its caller has locked. `is_counted`: those of a warm count for it.
+create or replace function end_jobs(ended uuid[], of_state text, of_outcome text, of_detail text, is_counted boolean default true)
+returns void
+language plpgsql as $$
+begin
+  if are_older_nodes_running() then
+    update job set state = of_state, outcome = of_outcome, detail = of_detail, finished_at = now(), lease_until = null,
+           warm = case when is_counted then warm end
+     where id = any (ended);
+    return;
+  end if;
+  with gone as (
+    delete from job where id = any (ended) returning *
+  )
+  insert into job_ended (id, domain_id, path, variant, is_both, priority, state, outcome, detail, created_at, request_id, warm)
+    select id, domain_id, path, variant, is_both, priority, of_state, of_outcome, of_detail, created_at, request_id,
+           case when is_counted then warm end
+      from gone;
+end
+$$;
+
 -- Ends a job that its caller has locked. One that follows it waits after all others, and counts for the warm in its
--- place; where that one fails, both have failed.
-create or replace function end_job(ended uuid, of_state text, of_outcome text, of_detail text) returns void
+-- place; where that one fails, both have failed. Returns how many edges wait for it; the caller tells them after the
+-- commit (packages/pages/src/queue/jobs/notices.ts). Nothing tells of the one that follows: the slot of the node that ends
+-- this one is free for it.
+create or replace function finish_job(ended uuid, of_state text, of_outcome text, of_detail text) returns integer
 language plpgsql as $$
 declare
   j           job;
@@ -35,14 +69,22 @@ begin
               coalesce(last_turn(lane, j.account_id, j.domain_id), 0) + 1, j.warm)
       on conflict (domain_id, path, variant) where state in ('queued', 'running') do nothing;
     is_followed := found;
-    perform pg_notify('job_queued', lane::text);
   end if;
-  update job set state = of_state, outcome = of_outcome, detail = of_detail, finished_at = now(), lease_until = null,
-         warm = case when not is_followed then warm end
-   where id = ended;
-  if of_state = 'failed' then
+  perform end_jobs(array[ended], of_state, of_outcome, of_detail, not is_followed);
+  if of_state = 'failed' and j.follows is not null then
     update job set state = of_state, outcome = of_outcome, detail = of_detail where id = j.follows and state = 'done';
+    update job_ended set state = of_state, outcome = of_outcome, detail = of_detail where id = j.follows and state = 'done';
   end if;
+  return case when j.wait_until > clock_timestamp() then greatest(j.waiters, 0) else 0 end;
+end
+$$;
+
+-- The same where nobody tells of it after the commit: jobs of dead nodes, and nodes of 0.2.0.
+create or replace function end_job(ended uuid, of_state text, of_outcome text, of_detail text) returns void
+language plpgsql as $$
+begin
+  perform pg_notify('job_queued', greatest(priority, 1)::text) from job where id = ended and is_both;
+  perform finish_job(ended, of_state, of_outcome, of_detail);
   perform pg_notify('job_done', ended::text);
 end
 $$;
@@ -66,6 +108,8 @@ declare
   fresh   bigint;
   raised  bigint;
   joined  uuid[];
+  joined_paths text[];
+  still_there  uuid[];
   own     bigint;
   whole   bigint;
   base    bigint;
@@ -78,18 +122,30 @@ begin
     perform pg_advisory_xact_lock(7227, for_domain);
   end if;
 
-  select count(*) filter (where j.id is null),
-         count(*) filter (where j.priority > lane or (asked.is_both and not j.is_both)), array_agg(j.id)
-    into fresh, raised, joined
-    from unnest(paths, are_both) as asked(path, is_both)
-    left join job j on j.domain_id = for_domain and j.path = asked.path and j.variant = for_variant
-                   and j.state in ('queued', 'running');
-
-  if fresh = 0 and raised = 0 then
+  loop
+    select count(*) filter (where j.id is null),
+           count(*) filter (where j.priority > lane or (asked.is_both and not j.is_both)), array_agg(j.id)
+      into fresh, raised, joined
+      from unnest(paths, are_both) as asked(path, is_both)
+      left join job j on j.domain_id = for_domain and j.path = asked.path and j.variant = for_variant
+                     and j.state in ('queued', 'running');
+    exit when fresh > 0 or raised > 0;
+    if lane > 0 then
+      -- A job for crawlers is now for others as well.
+      update job j set is_for_waiting = false where j.id = any (joined) and j.is_for_waiting;
+    end if;
     -- By id: one that ended a moment ago has its result, and is as good.
-    return query select j.path, j.id from job j where j.id = any (joined);
-    return;
-  end if;
+    select array_agg(j.path), array_agg(j.id) into joined_paths, still_there from job j where j.id = any (joined);
+    if cardinality(still_there) is distinct from cardinality(joined) then
+      select joined_paths || array_agg(e.path), still_there || array_agg(e.id) into joined_paths, still_there
+        from job_ended e where e.id = any (joined) and e.id <> all (coalesce(still_there, '{}'));
+    end if;
+    if cardinality(still_there) = cardinality(paths) then
+      return query select * from unnest(joined_paths, still_there);
+      return;
+    end if;
+    -- Again: a job was deleted in between, because its last crawler had left.
+  end loop;
 
   select d.account_id into account from domain d where d.id = for_domain;
   if account is null then
@@ -130,14 +186,16 @@ begin
   base := coalesce(last_turn(lane, account, for_domain), 0);
 
   -- In the order of paths, so that two that meet here lock rows in the same order.
-  insert into job as known (domain_id, account_id, path, variant, is_both, priority, turn)
-    select for_domain, account, asked.path, for_variant, asked.is_both, lane, base + asked.place
+  insert into job as known (domain_id, account_id, path, variant, is_both, priority, turn, is_for_waiting)
+    select for_domain, account, asked.path, for_variant, asked.is_both, lane, base + asked.place, lane = 0
       from unnest(paths, are_both) with ordinality as asked(path, is_both, place)
      order by asked.path collate "C"
     on conflict (domain_id, path, variant) where state in ('queued', 'running')
     do update set priority = least(known.priority, excluded.priority), is_both = known.is_both or excluded.is_both,
-                  turn = case when excluded.priority < known.priority then excluded.turn else known.turn end
-       where excluded.priority < known.priority or excluded.is_both > known.is_both;
+                  turn = case when excluded.priority < known.priority then excluded.turn else known.turn end,
+                  is_for_waiting = known.is_for_waiting and excluded.is_for_waiting
+       where excluded.priority < known.priority or excluded.is_both > known.is_both
+          or excluded.is_for_waiting < known.is_for_waiting;
   perform pg_notify('job_queued', lane::text);
 
   -- All of them are locked by now.
@@ -154,7 +212,7 @@ create or replace function is_abandoned(j job) returns boolean language sql as $
 $$;
 
 -- Queues a live job, notes its request, and that an edge waits for it, in one step. As a second statement the note
--- locked the row while the woken node looked for work: `claim_jobs` skipped it, and the crawler waited up to a second
+-- locked the row while the woken node looked for work: the claim skipped it, and the crawler waited up to a second
 -- for the next poll. For the same reason a job that is joined wakes the nodes again.
 create or replace function enqueue_live_job(
   for_domain integer, for_path text, for_variant text, bound bigint, for_request text, waits interval, for_crawler text)
@@ -163,180 +221,20 @@ language plpgsql as $$
 declare
   asked uuid;
 begin
-  select job_id into asked from enqueue_jobs(for_domain, array[for_path], for_variant, array[false], 0::smallint, bound);
-  update job j set
-    request_id = coalesce(request_id, for_request),
-    crawler = case when state = 'queued' then coalesce(crawler, for_crawler) else crawler end,
-    waiters = greatest(waiters, 0) + 1,
-    wait_until = greatest(wait_until, clock_timestamp() + waits)
-   where id = asked and state in ('queued', 'running');
+  loop
+    select job_id into asked from enqueue_jobs(for_domain, array[for_path], for_variant, array[false], 0::smallint, bound);
+    update job j set
+      request_id = coalesce(request_id, for_request),
+      crawler = case when state = 'queued' then coalesce(crawler, for_crawler) else crawler end,
+      waiters = greatest(waiters, 0) + 1,
+      wait_until = greatest(wait_until, clock_timestamp() + waits)
+     where id = asked and state in ('queued', 'running');
+    -- Again if the job was deleted in between, because its last crawler had left.
+    exit when found or asked is null or exists (select from job where id = asked)
+      or exists (select from job_ended where id = asked);
+  end loop;
   perform pg_notify('job_queued', '0');
   return asked;
-end
-$$;
-
--- Claims at most `slots` jobs for a node, at most `background_slots` of them `refresh` or `warm`: `live` before
--- `refresh` before `warm`; accounts take turns, and domains of an account. A domain has at most `domain_cap` running
--- renders over all nodes, and background jobs start only below `background_cap` of them. An account has at most
--- `account_cap` of the node's slots, unless no other account has a domain. `occupied`: the accounts that hold the slots
--- which are not free. The node knows them: a render that was given back or cancelled holds its slot for a moment.
--- `plain`: domains whose pages the node reads without a browser. A background job of theirs brings up to `brought` more
--- of its line along, which together take about as long as one render.
-create or replace function claim_jobs(
-  by_node text, slots integer, background_slots integer,
-  occupied integer[], account_cap integer, domain_cap integer, background_cap integer, lease interval, in_month date,
-  plain integer[], brought integer)
-returns table (
-  job_id uuid, domain_id integer, account_id integer, path text, priority smallint, attempts integer, faults smallint,
-  custom_domain text, origin_url text, is_active boolean, plan text, renders integer, lead uuid)
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
-as $$
-#variable_conflict use_column
-declare
-  is_shared      boolean;
-  full_accounts  integer[];
-  full_live      integer[];
-  full_background integer[];
-  lowest         smallint;
-  picked         uuid;
-  claimed        integer := 0;
-  background     integer := 0;
-  served         record;
-  moment         constant timestamptz := clock_timestamp();
-begin
-  -- A claim that the server forgets in a crash is a job that is still queued: nothing is lost.
-  perform set_config('synchronous_commit', 'off', true);
-
-  if not exists (select from job where state = 'queued') then
-    return;
-  end if;
-  perform pg_advisory_xact_lock(7226, 0);
-  select min(d.account_id) < max(d.account_id) into is_shared from domain d;
-
-  while claimed < slots loop
-    lowest := case when background < background_slots then 2 else 0 end;
-    select coalesce(array_agg(d) filter (where n >= domain_cap), '{}'),
-           coalesce(array_agg(d) filter (where n >= background_cap), '{}')
-      into full_live, full_background
-      from (select j.domain_id as d, count(*) as n from job j
-             where j.state = 'running' and not j.is_brought group by 1) busy;
-    full_accounts := '{}';
-    if is_shared then
-      select coalesce(array_agg(a), '{}') into full_accounts
-        from (select a from unnest(occupied) a group by a having count(*) >= account_cap) busy;
-    end if;
-
-    picked := next_job(lowest, full_accounts, full_live, full_background);
-    exit when picked is null;
-
-    claimed := claimed + 1;
-    select j.priority, j.account_id, j.domain_id into served from job j where j.id = picked;
-    return query
-      with line as materialized (
-        select j.id from job j
-         where served.priority > 0 and served.domain_id = any (plain) and j.id <> picked
-           and j.state = 'queued' and j.run_at <= moment
-           and (j.priority, j.account_id, j.domain_id) >= (served.priority, served.account_id, served.domain_id)
-           and (j.priority, j.account_id, j.domain_id) <= (served.priority, served.account_id, served.domain_id)
-         order by j.priority, j.account_id, j.domain_id, j.turn, j.id limit brought
-           for update skip locked
-      ), taken as (
-        update job j set state = 'running', node = by_node, attempts = j.attempts + 1, is_brought = j.id <> picked,
-               lease_until = clock_timestamp() + lease, started_at = clock_timestamp()
-         where j.id = any (picked || array(select line.id from line))
-        returning j.*)
-      select t.id, t.domain_id, t.account_id, t.path, t.priority, t.attempts, t.faults,
-             d.custom_domain, d.origin_url, d.is_active, a.plan, coalesce(c.renders, 0), picked
-        from taken t
-        join domain d on d.id = t.domain_id
-        join account a on a.id = d.account_id
-        left join render_count c on c.domain_id = t.domain_id and c.month = in_month;
-    update queue_account q set account_id = served.account_id
-     where q.priority = served.priority and q.account_id <> served.account_id;
-    insert into queue_domain as q (priority, account_id, domain_id)
-      values (served.priority, served.account_id, served.domain_id)
-      on conflict (priority, account_id) do update set domain_id = excluded.domain_id
-         where q.domain_id <> excluded.domain_id;
-    background := background + least(served.priority, 1);
-    occupied := occupied || served.account_id;
-  end loop;
-end
-$$;
-
--- Locks and returns the next job that may run; null when there is none. Both loops begin after the one that was served
--- last, and go round: pass 1 to the end, pass 2 from the start. Each step is one look into `job_line`, however many
--- jobs an account or a domain has waiting.
-create or replace function next_job(lowest smallint, full_accounts integer[], full_live integer[], full_background integer[])
-returns uuid
-language plpgsql as $$
-#variable_conflict use_column
-declare
-  last_account integer;
-  account      integer;
-  picked       uuid;
-begin
-  for lane in 0..lowest loop
-    select q.account_id into last_account from queue_account q where q.priority = lane;
-    for pass in 1..2 loop
-      account := case pass when 1 then last_account else 0 end;
-      loop
-        select account_id into account from job
-         where state = 'queued' and (priority, account_id) > (lane::smallint, account)
-           and (priority, account_id) <= (lane::smallint, case pass when 1 then 2147483647 else last_account end)
-         order by priority, account_id, domain_id, turn, id limit 1;
-        exit when account is null;
-        continue when account = any (full_accounts);
-        picked := next_job_of(lane::smallint, account, case lane when 0 then full_live else full_background end);
-        if picked is not null then return picked; end if;
-      end loop;
-    end loop;
-  end loop;
-  return null;
-end
-$$;
-
-create or replace function next_job_of(lane smallint, account integer, full_domains integer[]) returns uuid
-language plpgsql as $$
-#variable_conflict use_column
-declare
-  last_domain integer;
-  domain      integer;
-  candidate   record;
-  picked      uuid;
-  -- One value for a whole search: a condition on it is checked once, not for each row.
-  moment      constant timestamptz := clock_timestamp();
-begin
-  select q.domain_id into last_domain from queue_domain q where q.priority = lane and q.account_id = account;
-  last_domain := coalesce(last_domain, 0);
-  for pass in 1..2 loop
-    domain := case pass when 1 then last_domain else 0 end;
-    loop
-      select domain_id into domain from job
-       where state = 'queued' and (priority, account_id, domain_id) > (lane, account, domain)
-         and (priority, account_id, domain_id)
-             <= (lane, account, case pass when 1 then 2147483647 else last_domain end)
-       order by priority, account_id, domain_id, turn, id limit 1;
-      exit when domain is null;
-      continue when domain = any (full_domains);
-      for candidate in
-        select id, is_abandoned(job) as is_abandoned from job
-         where state = 'queued' and run_at <= moment
-           and (priority, account_id, domain_id) >= (lane, account, domain)
-           and (priority, account_id, domain_id) <= (lane, account, domain)
-         order by priority, account_id, domain_id, turn, id limit 200
-      loop
-        select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
-        continue when picked is null;
-        if lane > 0 or not candidate.is_abandoned then return picked; end if;
-        -- All crawlers have left: it is rendered when no crawler waits.
-        update job j set priority = 1, turn = coalesce(last_turn(1::smallint, account, domain), 0) + 1,
-               waiters = 0, wait_until = null
-         where id = picked and is_abandoned(j);
-      end loop;
-    end loop;
-  end loop;
-  return null;
 end
 $$;
 
@@ -360,8 +258,7 @@ as $$
        order by priority, account_id, domain_id, turn, id limit 1) following
   )
   select waiting.id, waiting.account_id, waiting.domain_id,
-         (select count(*)::integer from job r
-           where r.domain_id = waiting.domain_id and r.state = 'running' and not r.is_brought)
+         coalesce((select r.running from queue_running r where r.domain_id = waiting.domain_id), 0)
     from account, lateral (
       select id, account_id, domain_id from job
        where state = 'queued' and run_at <= clock_timestamp() and not is_abandoned(job)
@@ -369,33 +266,4 @@ as $$
          and (priority, account_id) <= (0::smallint, account.account_id)
        order by priority, account_id, domain_id, turn, id limit at_most) waiting
    limit at_most * 4
-$$;
-
--- What a claimed job needs to know of its domain at the moment of the claim. Volatile, to have its own snapshot: the
--- claiming statement's is older than the lock it waits for, and missed settings that were saved meanwhile.
-create or replace function claim_details(for_domain integer, for_job uuid)
-returns table (
-  visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8,
-  rules jsonb, crawler text, tried jsonb, variant text, is_compared boolean, sealed_headers bytea, request_id text)
-language sql volatile as $$
-  select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
-         exists (select from probe where job_id = for_job),
-         extract(epoch from clock_timestamp() - j.created_at) * 1000,
-         extract(epoch from j.wait_until - clock_timestamp()) * 1000,
-         settings -> 'rules', j.crawler,
-         (select r.tried from rule_try r where job_id = for_job),
-         j.variant,
-         exists (select from device_page c where c.domain_id = d.id and c.path = j.path
-                   and (c.checked_at is null or c.checked_at < c.requested_at)),
-         (select key_sealed from origin_header where domain_id = for_domain), j.request_id
-    from domain d
-    left join job j on j.id = for_job
-   where d.id = for_domain
-$$;
-
--- How the last crawler spelt a page's address. A function, for a snapshot of its own: a claim that began before the
--- crawler asked may get its job.
-create or replace function spelling_of(of_domain integer, of_path text) returns text
-language sql volatile as $$
-  select spelling from page_spelling where domain_id = of_domain and path = of_path
 $$;

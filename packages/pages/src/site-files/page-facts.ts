@@ -101,10 +101,11 @@ export async function notePageGone(db: Queryable, page: PageId, nowMs: number): 
 export function removeOldFacts(pool: pg.Pool, signal: AbortSignal): Promise<number> {
   return deleteInSteps(
     pool,
-    `delete from page_fact where ctid in (
-       select f.ctid from page_fact f join domain d on d.id = f.domain_id
+    `with old as materialized (
+       select f.domain_id, f.path from page_fact f join domain d on d.id = f.domain_id
         where f.rendered_at < now() - make_interval(secs => coalesce((d.settings->>'keep_seconds')::float8, 2592000))
-        limit $1)`,
+        limit $1)
+     delete from page_fact f using old where (f.domain_id, f.path) = (old.domain_id, old.path)`,
     [],
     { signal },
   )

@@ -41,6 +41,8 @@ const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
 /** What is known of an origin's robots.txt. `text` is null if no good copy is known. */
 type Held = { text: string | null; fetchedMs: number; triedMs: number }
 
+type Answer = { text: string | null; isAway: boolean }
+
 const NEVER = Number.NEGATIVE_INFINITY
 const NOTHING: Held = { text: null, fetchedMs: NEVER, triedMs: NEVER }
 
@@ -99,8 +101,14 @@ export class RobotsFiles {
 
   /** Returns null if the origin cannot be reached. `maxAgeMs` is about the origin's part. Never rejects. */
   async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
-    const origin = site.files.robots.mode === 'replace' ? '' : await this.ofOrigin(site, maxAgeMs)
-    return origin === null ? null : servedRobots(site, origin)
+    return (await this.answer(site, maxAgeMs)).text
+  }
+
+  /** As `served`. `isAway`: the database cannot say what the origin's part is. Never rejects. */
+  async answer(site: RobotsSite, maxAgeMs?: number): Promise<Answer> {
+    if (site.files.robots.mode === 'replace') return { text: servedRobots(site, ''), isAway: false }
+    const { text, isAway: isUnknown } = await this.#findOrigins(site, maxAgeMs)
+    return { text: text === null ? null : servedRobots(site, text), isAway: isUnknown }
   }
 
   /** Returns the rules of `served`. */
@@ -113,14 +121,18 @@ export class RobotsFiles {
    * Returns null if the origin cannot be reached and there is no copy of the last day. `maxAgeMs`: how old a copy may be, at
    * least a minute. Never rejects.
    */
-  async ofOrigin(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
+  async ofOrigin(site: Site, maxAgeMs?: number): Promise<string | null> {
+    return (await this.#findOrigins(site, maxAgeMs)).text
+  }
+
+  async #findOrigins(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<Answer> {
     const key = keyOf(site)
     let held = this.#held.get(key) ?? NOTHING
     if (!this.#isCurrent(held, maxAgeMs)) {
       // Another node may have fetched it.
       const stored = await this.#stored(site)
       // What the node last had is used for as long as the outage lasts.
-      if (stored === 'away') return held.text
+      if (stored === 'away') return { text: held.text, isAway: true }
       held = stored
     }
     if (!this.#isCurrent(held, maxAgeMs)) {
@@ -128,7 +140,7 @@ export class RobotsFiles {
       this.#fetching.set(key, fetching)
       held = await fetching
     }
-    return this.#textOf(held)
+    return { text: this.#textOf(held), isAway: false }
   }
 
   /** Returns the origin's last good copy of the last day, without asking the origin. Never rejects. */

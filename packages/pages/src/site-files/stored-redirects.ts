@@ -1,7 +1,8 @@
 import { AppError } from '@prepaint/contract/errors.ts'
-import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { compile, isOwnHost, type Redirect, RedirectMap } from '@prepaint/contract/site-files/redirects.ts'
 import { announceHost } from '@prepaint/postgres/announce.ts'
+import { record } from '@prepaint/postgres/audit'
 import { BufferedWrites } from '@prepaint/postgres/buffered-writes.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
@@ -78,14 +79,20 @@ export async function replaceRedirects(
   { author, ifMatch }: { author: string; ifMatch?: string | undefined },
 ): Promise<void> {
   await retriedTransaction(pool, async (client) => {
-    const { rowCount } = await client.query('select from domain where id = $1 for no key update', [domain.id])
-    if (rowCount === 0) throw new AppError('domain_not_found')
+    const { rows } = await client.query<{ account_id: AccountId }>(
+      'select account_id from domain where id = $1 for no key update',
+      [domain.id],
+    )
+    if (rows[0] === undefined) throw new AppError('domain_not_found')
+    const account = rows[0].account_id
     const before = await readRedirects(client, domain.id)
     if (ifMatch !== undefined && !namesTag(ifMatch, redirectsETag(before))) {
       throw new AppError('changed_meanwhile')
     }
     const content = redirects.map(({ from, to, status }) => ({ from, to, status }))
     if (!(await addVersion(client, domain.id, { kind: 'redirects', content, author, before: [] }))) return
+    const details = { redirects: { old: before.length, new: content.length } }
+    await record(client, { account, action: 'redirects.changed', domain: domain.name, details })
     const earlier = new Set(before.map(nameOf))
     const now = new Set(redirects.map(nameOf))
     const uses = 'delete from redirect_use where domain_id = $1 and path <> all ($2)'

@@ -9,14 +9,13 @@ import { columns, HOME, openQueue, paths } from '../../../../test/support/queue.
 import { countKnownPages, nextKnownPages, recordKnown } from './known-paths.ts'
 import {
   LastVisits,
-  notifyVisited,
-  parseVisited,
   removeOldVisits,
   StaleFinder,
-  VISITED_CHANNEL,
   type VisitBounds,
+  WRITTEN_AGAIN_MS,
 } from './last-visits.ts'
 import { deletePages } from './purge.ts'
+import { parseVisited, VISITED_CHANNEL, VisitedNotices } from './visited-notices.ts'
 
 const queue = await openQueue()
 const domain = await queue.domain()
@@ -91,7 +90,8 @@ it('paths that crawlers ask for are written again once their row is older than a
 const visit = (path: string, crawler: string, atMs: number, of = domain) => ({
   ...{ page: pageId(of, path as PagePath), crawler, category: 'search' as const, atMs },
 })
-const start = () => new LastVisits(pool, silentLog())
+const start = (remembered?: number) =>
+  new LastVisits(pool, new VisitedNotices(pool, silentLog()), silentLog(), { remembered })
 const stored = () =>
   queue.column<string>(
     `select concat_ws(' ', path, crawler, extract(epoch from visited_at)::integer) from last_visit order by path`,
@@ -125,6 +125,41 @@ describe('last visits', () => {
     assert(lines.includes('/7 GPTBot 2') && !lines.includes(`/${BUFFER_LIMIT} Googlebot 1`))
   })
 
+  it('a page is written again by the same node an hour after it was written, and not before', async () => {
+    const visits = start()
+    visits.note(visit('/a', 'Googlebot', 1_000))
+    await visits.flush()
+    visits.note(visit('/a', 'Bingbot', 1_000 + WRITTEN_AGAIN_MS - 1))
+    await visits.flush()
+    assert.deepEqual(await stored(), ['/a Googlebot 1'])
+    visits.note(visit('/a', 'GPTBot', 1_000 + WRITTEN_AGAIN_MS))
+    await visits.flush()
+    assert.deepEqual(await stored(), ['/a GPTBot 3601'])
+  })
+
+  it('a page whose visit could not be written is written at its next visit', async () => {
+    const visits = start()
+    await pool.query('alter table last_visit rename to elsewhere')
+    visits.note(visit('/a', 'Googlebot', 1_000))
+    await visits.flush()
+    await pool.query('alter table elsewhere rename to last_visit')
+    visits.note(visit('/a', 'Bingbot', 2_000))
+    await visits.flush()
+    assert.deepEqual(await stored(), ['/a Bingbot 2'])
+  })
+
+  it('beyond the limit of remembered pages, the one that was visited least recently is forgotten and written again', async () => {
+    const visits = start(2)
+    for (const path of ['/a', '/b']) visits.note(visit(path, 'Googlebot', 1_000))
+    await visits.flush()
+    visits.note(visit('/a', 'Bingbot', 2_000))
+    visits.note(visit('/c', 'Googlebot', 2_000))
+    await visits.flush()
+    for (const path of ['/a', '/b', '/c']) visits.note(visit(path, 'GPTBot', 3_000))
+    await visits.flush()
+    assert.deepEqual(await stored(), ['/a Googlebot 1', '/b GPTBot 3', '/c Googlebot 2'])
+  })
+
   // Proves decided "Last crawler of a page"
   it('visits of more than 30 days ago are removed', async () => {
     await pool.query(
@@ -141,8 +176,10 @@ describe('last visits', () => {
 it('any number of domains is told, each once, 500 at a time', async () => {
   const ids = Array.from({ length: 1_001 }, (_, at) => (2_147_482_000 + at) as DomainId)
   const told = await notifiedBy(queue, [VISITED_CHANNEL], async () => {
-    await notifyVisited(pool, [])
-    await notifyVisited(pool, [...ids, ...ids])
+    const visited = new VisitedNotices(pool, silentLog())
+    visited.add([])
+    visited.add([...ids, ...ids])
+    await visited.close()
   })
   const parts = told.map((payload) => parseVisited(payload)!)
   assert.deepEqual(parts.map(({ length }) => length).sort(), [1, 500, 500])
@@ -197,4 +234,50 @@ describe('the stalest pages', () => {
     const round = ['0 9 10', '19', '', '', '33 34 35', '36', '', '', '59', '']
     assert.deepEqual(looks, [...round.map((found, at) => [found, at < 9]), ['', true]])
   })
+})
+
+it('domains with visits are told at once, and then once in five seconds', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let seconds = 100
+  const told: unknown[] = []
+  const query = async (_text: string, [domains]: unknown[]) => void told.push(domains)
+  const visited = new VisitedNotices({ query } as never, silentLog(), () => seconds)
+  const pass = (ms: number) => {
+    seconds += ms / 1_000
+    t.mock.timers.tick(ms)
+  }
+  visited.add([1, 2] as DomainId[])
+  pass(0)
+  assert.deepEqual(told, [[1, 2]])
+  visited.add([2] as DomainId[])
+  visited.add([3] as DomainId[])
+  pass(4_999)
+  assert.equal(told.length, 1)
+  pass(1)
+  assert.deepEqual(told[1], [2, 3])
+  pass(5_000)
+  visited.add([4] as DomainId[])
+  pass(0)
+  assert.deepEqual(told[2], [4])
+})
+
+it('closing tells of the visits that wait, after those that are being told', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const held = Promise.withResolvers<void>()
+  const told: unknown[] = []
+  const query = async (_text: string, [domains]: unknown[]) => {
+    await held.promise
+    told.push(domains)
+  }
+  const visited = new VisitedNotices({ query } as never, silentLog())
+  visited.add([1] as DomainId[])
+  t.mock.timers.tick(0)
+  visited.add([2] as DomainId[])
+  const closing = visited.close()
+  held.resolve()
+  await closing
+  assert.deepEqual(told, [[1], [2]])
+  visited.add([3] as DomainId[])
+  t.mock.timers.tick(10_000)
+  assert.equal(told.length, 2)
 })

@@ -8,6 +8,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import type pg from 'pg'
 import { oneForEachPath } from './one-for-each-path.ts'
+import type { VisitedNotices } from './visited-notices.ts'
 
 export type Visit = {
   page: PageId
@@ -18,19 +19,36 @@ export type Visit = {
 
 const VISITS_KEPT_DAYS = 30
 
-/** Notes the last visit of each page in memory, and writes every few seconds. */
+/** After this time a node writes a page's visit again. */
+export const WRITTEN_AGAIN_MS = 3_600_000
+
+/** About 40 MB. */
+const REMEMBERED_PAGES = 200_000
+
+/**
+ * Writes the visit of a page within seconds, and then none of this page for an hour: hot pages would be rewritten all the
+ * time. The pages that were visited least recently are forgotten first, and written again at their next visit.
+ */
 export class LastVisits {
   readonly #pool: pg.Pool
+  readonly #visited: VisitedNotices
   readonly #writes: BufferedWrites<Visit>
+  /** When the visit was that was written last, by page. */
+  readonly #writtenMs: RecentMap<number>
 
-  constructor(pool: pg.Pool, log: Log) {
+  constructor(pool: pg.Pool, visited: VisitedNotices, log: Log, { remembered = REMEMBERED_PAGES } = {}) {
     this.#pool = pool
+    this.#visited = visited
+    this.#writtenMs = new RecentMap<number>({ limit: remembered })
     const failed = 'the last visits of crawlers could not be noted'
     this.#writes = new BufferedWrites((visits: readonly Visit[]) => this.#write(visits), { log, failed })
   }
 
   note(visit: Visit): void {
-    this.#writes.note(pageKey(visit.page.domain, visit.page.path), visit)
+    const key = pageKey(visit.page.domain, visit.page.path)
+    const writtenMs = this.#writtenMs.get(key)
+    if (writtenMs !== undefined && visit.atMs < writtenMs + WRITTEN_AGAIN_MS) return
+    this.#writes.note(key, visit)
   }
 
   flush(): Promise<void> {
@@ -43,8 +61,8 @@ export class LastVisits {
 
   async #write(visits: readonly Visit[]): Promise<void> {
     await record(this.#pool, visits)
-    const domains = visits.map(({ page }) => page.domain)
-    await notifyVisited(this.#pool, domains)
+    for (const { page, atMs } of visits) this.#writtenMs.set(pageKey(page.domain, page.path), atMs)
+    this.#visited.add(visits.map(({ page }) => page.domain))
   }
 }
 
@@ -87,28 +105,6 @@ export async function forgetVisits(
 /** Returns how many were removed. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: VISITS_KEPT_DAYS }, steps)
-}
-
-/** The payload has ids of domains, separated by commas. */
-export const VISITED_CHANNEL = 'visited'
-
-/** A payload holds 8,000 bytes, an id has up to ten digits. */
-const TOLD_AT_ONCE = 500
-
-export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>): Promise<void> {
-  const ids = [...new Set(domains)]
-  if (ids.length === 0) return
-  await db.query(
-    `select pg_notify($2, string_agg(id::text, ','))
-       from unnest($1::integer[]) with ordinality as each (id, at)
-      group by (at - 1) / $3::integer`,
-    [ids, VISITED_CHANNEL, TOLD_AT_ONCE],
-  )
-}
-
-/** Returns null for a malformed payload. */
-export function parseVisited(payload: string): DomainId[] | null {
-  return /^\d+(,\d+)*$/.test(payload) ? payload.split(',').map((id) => Number(id) as DomainId) : null
 }
 
 /** A refresh that failed is not tried again for this long. */

@@ -5,6 +5,7 @@ import type { DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { freshnessOf, freshUntil } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { DEFAULT_DOMAIN_SETTINGS, type DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { lifetimesOf, RuleBook } from '@prepaint/runtime/rule-book.ts'
 import { columns, openQueue } from '../../../../test/support/queue.ts'
@@ -23,6 +24,7 @@ import {
   Digester,
   keepDigests,
   listDigests,
+  PACKED_BESIDE_STORE,
   removeOldDigests,
   WAITING_LIMIT,
 } from './page-digests.ts'
@@ -240,8 +242,33 @@ describe('the history of a page', () => {
     assert.deepEqual(await titles('/'), ['2'])
   })
 
+  it('a digest beside an object store has 1,800 bytes at most, with the beginnings of all lists, and others are whole', async () => {
+    const words = Array.from({ length: 4_000 }, (_, at) => etagOf(`${at}`).slice(0, 8))
+    const lines = words.map((word, at) => `<p>${word}</p><a href="/${at}">${word} link</a>`).join('')
+    const json = JSON.stringify({ '@type': 'Thing', words })
+    const html = `<title>long</title><script type="application/ld+json">${json}</script><h1>Head</h1>${lines}`
+    const address = stored('/', html)
+    await store('/', html)
+    assert.deepEqual(await keepDigests(pool, [address], PACKED_BESIDE_STORE), [true])
+    const [{ bytes }] = (await pool.query('select octet_length(facts) as bytes from page_digest')).rows
+    assert.ok(bytes <= PACKED_BESIDE_STORE && bytes > PACKED_BESIDE_STORE / 2, `${bytes}`)
+    await store('/', `${html} `)
+    await keepDigests(pool, [{ ...address, html: `${html} ` }])
+    const [whole, short] = (await listDigests(pool, address.page)).map(({ facts }) => facts)
+    assert.ok(whole !== undefined && short !== undefined)
+    const { text, links, structured, ...others } = short
+    assert.deepEqual(
+      { ...whole, text: [], links: [], structured: [] },
+      { ...others, text: [], links: [], structured: [] },
+    )
+    assert.ok(text.length > 0 && text.length < whole.text.length)
+    assert.equal(whole.text.join('\n').startsWith(text.join('\n')), true)
+    assert.deepEqual(links, whole.links.slice(0, links.length))
+    assert.equal(whole.structured[0]!.json.startsWith(structured[0]!.json), true)
+  })
+
   it('digests are kept beside the renders; those past the limit of waiting ones, and of larger pages, are dropped', async () => {
-    const digester = new Digester(pool, silentLog())
+    const digester = new Digester(pool, queue.bodies, silentLog())
     const count = WAITING_LIMIT + 1
     for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
     for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))

@@ -159,7 +159,7 @@ async function query(
         where f.domain_id = $1 ${conditions.join(' ')}
         order by ${ordered}f.path ${direction} limit ${put(limit)})
      select found.key::text as key, f.path, f.status, f.html_bytes as "htmlBytes",
-            octet_length(f.body_br) as "storedBytes", f.rendered_at as "renderedAt", f.stale_since as "staleSince",
+            coalesce(octet_length(f.body_br), f.body_bytes) as "storedBytes", f.rendered_at as "renderedAt", f.stale_since as "staleSince",
             ${fresh} as "freshSeconds",
             array(select p.variant from page p where p.domain_id = $1 and p.path = found.path order by 1) as variants,
             v.crawler, v.category, v.visited_at as "visitedAt", r.outcome, r.ended_at as "endedAt"

@@ -8,6 +8,7 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
+import type { BodyStore } from './bodies/body-store.ts'
 import { htmlOf, packText } from './stored-page.ts'
 
 export const DIGESTS_A_PAGE = 5
@@ -17,6 +18,11 @@ export const DIGEST_LIMIT_CHARS = 2_000_000
 /** The most pages that wait. Further pages get no digest. */
 export const WAITING_LIMIT = 50
 const FACTS_LIMIT_BYTES = 1_000_000
+/**
+ * The most bytes of a digest if bodies are in an object store, some 4,000 characters of English text: a changed page would write
+ * more of it than of all else. Without a store its body is ten times larger.
+ */
+export const PACKED_BESIDE_STORE = 1_800
 
 export type Digest = {
   etag: string
@@ -36,9 +42,10 @@ export class Digester {
   readonly #keep
   readonly #waiting = new Set<Promise<unknown>>()
 
-  constructor(pool: pg.Pool, log: Log) {
+  constructor(pool: pg.Pool, bodies: BodyStore, log: Log) {
     this.#log = log
-    this.#keep = joined((all: readonly Stored[]) => keepDigests(pool, all), {
+    const limitBytes = bodies.isOn ? PACKED_BESIDE_STORE : undefined
+    this.#keep = joined((all: readonly Stored[]) => keepDigests(pool, all, limitBytes), {
       most: MOST_AT_ONCE,
       underWay: 1,
     })
@@ -60,8 +67,15 @@ export class Digester {
   }
 }
 
-/** Returns whether the digest of each page was kept. It is not if the page was replaced, or equals the last digest. */
-export async function keepDigests(db: Queryable, all: readonly Stored[]): Promise<boolean[]> {
+/**
+ * Returns whether the digest of each page was kept. It is not if the page was replaced, or equals the last digest. Texts, links and
+ * structured data are shortened until a digest has at most `limitBytes`.
+ */
+export async function keepDigests(
+  db: Queryable,
+  all: readonly Stored[],
+  limitBytes = Number.POSITIVE_INFINITY,
+): Promise<boolean[]> {
   const asked = all.map((stored) => ({ ...stored, etag: etagOf(stored.html) }))
   const { rows } = await db.query<{ at: number }>({
     name: 'store-are-new-digests',
@@ -78,7 +92,7 @@ export async function keepDigests(db: Queryable, all: readonly Stored[]): Promis
   const packed: string[] = []
   for (const { page, customDomain, html } of fresh) {
     const facts = factsOf(html, `https://${customDomain}${page.path}`, DIGEST_FACTS)
-    packed.push((await packText(Buffer.from(JSON.stringify(facts)))).toString('base64'))
+    packed.push((await packFacts(facts, limitBytes)).toString('base64'))
     await setImmediate()
   }
   // Store nothing if the page was purged meanwhile.
@@ -100,6 +114,37 @@ export async function keepDigests(db: Queryable, all: readonly Stored[]): Promis
   })
   const keys = new Set(kept.map(({ domain_id, path, variant }) => `${domain_id} ${path} ${variant}`))
   return all.map(({ page }) => keys.has(`${page.domain} ${page.path} ${page.variant}`))
+}
+
+/** Shorter digests are cut at the same few places, so that those of two versions of a page can be compared. */
+const SHORTER = 0.75
+/** What is left then is not shortened: title, headings and the like. */
+const LEAST_SHARE = 0.01
+
+async function packFacts(facts: PageFacts, limitBytes: number): Promise<Buffer> {
+  for (let share = 1; ; share *= SHORTER) {
+    const kept = share === 1 ? facts : shortened(facts, share)
+    const packed = await packText(Buffer.from(JSON.stringify(kept)))
+    if (packed.length <= limitBytes || share < LEAST_SHARE) return packed
+  }
+}
+
+/** Keeps a share of what a digest may have of each list. */
+function shortened(facts: PageFacts, share: number): PageFacts {
+  let textLeft = Math.floor(DIGEST_FACTS.textChars * share)
+  const text: string[] = []
+  for (const line of facts.text) {
+    if (textLeft <= 0) break
+    text.push(line.slice(0, textLeft))
+    textLeft -= line.length
+  }
+  let structuredLeft = Math.floor(DIGEST_FACTS.structuredChars * share)
+  const structured = facts.structured.map((one) => {
+    const json = one.json.slice(0, Math.max(0, structuredLeft))
+    structuredLeft -= json.length
+    return { ...one, json }
+  })
+  return { ...facts, text, structured, links: facts.links.slice(0, Math.floor(DIGEST_FACTS.links * share)) }
 }
 
 const GIVEN = `unnest($1::integer[], $2::text[], $3::text[], $4::text[]) with ordinality as g (domain_id, path, etag, variant, at)`

@@ -299,7 +299,10 @@ describe('removal of what has expired', () => {
 
 it('pages that are read at once come in one statement, each as it comes alone', async () => {
   const statements: string[] = []
-  const read = createStoredReader(seenQueries(pool, ({ name }) => void statements.push(name)))
+  const read = createStoredReader(
+    seenQueries(pool, ({ name }) => void statements.push(name)),
+    queue.bodies,
+  )
   const id = (domain: DomainId, path: string, variant?: PageVariant) =>
     pageId(domain, path as PagePath, variant)
   const store = (domain: DomainId, path: string, etag: string, variant = 'desktop') =>
@@ -316,11 +319,11 @@ it('pages that are read at once come in one statement, each as it comes alone', 
   await pool.query(`insert into redirect values (${red}, '/moved', 301, '/', now() + interval '1 minute')`)
   const pages = [id(blue, '/'), id(red, '/none'), id(red, '/', 'mobile'), id(red, '/moved')]
   pages.push(id(red, '/'), id(red, '/'))
-  const together = await Promise.all(pages.map(read))
+  const together = await Promise.all(pages.map((page) => read(page)))
   assert.deepEqual(statements, ['stored-pages-read'])
   assert.deepEqual(
     together.map((entry) => (entry?.kind === 'page' ? entry.etag : (entry?.kind ?? null))),
     ['blue', null, 'red-phone', 'redirect', 'red', 'red'],
   )
-  assert.deepEqual(await Promise.all(pages.map((page) => readStored(pool, page))), together)
+  assert.deepEqual(await Promise.all(pages.map((page) => readStored(pool, page, queue.bodies))), together)
 })

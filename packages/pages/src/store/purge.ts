@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { DomainId, PagePath, Scope } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import { recordEach } from '@prepaint/postgres/audit'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -222,6 +223,22 @@ function invalidations(
   }
 }
 
+/**
+ * Deletes a page whose body is missing in the object store, if it still has that body. Returns whether it had. What other nodes
+ * have in memory is whole, and stays.
+ */
+export async function deletePageWithBody(db: Queryable, page: PageId, bodyKey: string): Promise<boolean> {
+  const { rows } = await db.query<{ pages: number }>({
+    name: 'store-delete-bodiless',
+    text: `with gone as (
+             delete from page where domain_id = $1 and path = $2 and variant = $3 and body_key = $4 and body_br is null
+             returning domain_id, path, status), ${REMEMBER_GONE}
+           select count(*)::integer as pages from gone`,
+    values: [page.domain, page.path, page.variant, bodyKey],
+  })
+  return rows[0]!.pages > 0
+}
+
 type PurgeReason = Extract<DeletionReason, 'purge' | 'domain-deleted'>
 
 /** A purge deletes up to this many pages in its own transaction (at most one second). */
@@ -283,22 +300,34 @@ export async function purgeDomains(
   return retriedTransaction(pool, async (client) => {
     let deleted = ahead
     for (const domain of domains) deleted += await deletePages(client, domain, what, 'purge')
+    if (what.kind === 'all' && deleted > 0) await recordPurge(client, domains, deleted)
     return deleted
   })
+}
+
+/** One entry for each account: several domains are counted. */
+async function recordPurge(client: Queryable, domains: readonly DomainId[], entries: number): Promise<void> {
+  await recordEach(
+    client,
+    { action: 'cache.purged', details: { domains: domains.length, entries } },
+    `select account_id, case when count(*) = 1 then min(custom_domain) end as domain
+       from domain where id = any ($1) group by account_id`,
+    [domains],
+  )
 }
 
 /** The entries are those that a purge of all domains would delete now. */
 export async function countStored(
   db: Queryable,
-  account: AccountId,
+  { account, domains: within }: Scope,
 ): Promise<{ domains: number; entries: number }> {
   const { rows } = await db.query<{ domains: number; entries: string }>(
     `select count(*)::int as domains,
             coalesce(sum((select count(*) from page where domain_id = d.id)
                        + (select count(*) from redirect where domain_id = d.id)
                        + (select count(*) from sitemap where domain_id = d.id)), 0) as entries
-     from domain d where d.account_id = $1`,
-    [account],
+     from domain d where d.account_id = $1 and ($2::integer[] is null or d.id = any ($2))`,
+    [account, within],
   )
   const { domains, entries } = rows[0]!
   return { domains, entries: Number(entries) }

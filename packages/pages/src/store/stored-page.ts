@@ -7,8 +7,11 @@ import { headerLinks } from '@prepaint/contract/reading/link-header.ts'
 import type { PageReading } from '@prepaint/contract/reading/page-reading.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import type pg from 'pg'
+import type { BodyStore, LocatedBody } from './bodies/body-store.ts'
+import { deletePageWithBody } from './purge.ts'
 
 const compress = promisify(brotliCompress)
 
@@ -54,7 +57,7 @@ export function hasOwnMarkdown(reading: PageReading, headers: StoredPage['header
 
 type PageRow = {
   headers: unknown
-  body_br: Buffer
+  body_br: Buffer | null
   html_bytes: number
   etag: string
   rendered_at: Date
@@ -66,14 +69,17 @@ type PageRow = {
 }
 
 type Row = PageRow & {
+  body_key: string | null
+  body_bytes: number | null
+  body_sum: Buffer | null
   status: number | null
   redirect_status: number | null
   location: string
   stored_at: Date
 }
 
-const COLUMNS = `p.status, p.headers, p.body_br, p.html_bytes, p.etag, p.rendered_at, p.stale_since,
-                p.changed_at, p.rule_effect, p.rule_changes, p.own_markdown, r.status as redirect_status, r.location, r.stored_at`
+const COLUMNS = `p.status, p.headers, p.body_br, p.body_key, p.body_bytes, p.body_sum, p.html_bytes, p.etag, p.rendered_at,
+                p.stale_since, p.changed_at, p.rule_effect, p.rule_changes, p.own_markdown, r.status as redirect_status, r.location, r.stored_at`
 
 const READ = {
   name: 'stored-page-read',
@@ -91,29 +97,112 @@ const READ_MANY = {
            left join redirect r using (domain_id, path, variant)`,
 }
 
-/** Reads the redirect or the page, or the newer one if both exist. */
-export async function readStored(db: Queryable, page: PageId): Promise<StoredEntry | null> {
+/** What a row says, before its body is read. */
+type FoundEntry = {
+  entry: StoredEntry
+  /** Is null for a redirect, and for a page whose body is in its row or known. */
+  body: LocatedBody | null
+}
+
+/**
+ * Reads the redirect or the page, or the newer one if both exist. Rejects with BodyUnavailable if the page's body is in the
+ * object store, which does not answer.
+ */
+export async function readStored(
+  db: Queryable,
+  page: PageId,
+  bodies: BodyStore,
+): Promise<StoredEntry | null> {
+  return withBody(db, bodies, page, await readRow(db, page))
+}
+
+async function readRow(db: Queryable, page: PageId): Promise<FoundEntry | null> {
   const { rows } = await db.query<Row>({ ...READ, values: [page.domain, page.path, page.variant] })
   return rows[0] === undefined ? null : entryOf(rows[0], page)
 }
 
-function entryOf(row: Row, { variant }: PageId): StoredEntry | null {
+function entryOf(row: Row, { variant }: PageId): FoundEntry | null {
   const redirect = row.redirect_status === null ? null : redirectOf(row, variant, row.redirect_status)
   const rendered = row.status === null ? null : pageOf(row, variant, row.status)
-  if (redirect === null || rendered === null) return redirect ?? rendered
-  return redirect.renderedAtMs >= rendered.renderedAtMs ? redirect : rendered
+  if (rendered === null) return redirect === null ? null : { entry: redirect, body: null }
+  if (redirect !== null && redirect.renderedAtMs >= rendered.renderedAtMs)
+    return { entry: redirect, body: null }
+  return { entry: rendered, body: locatedBody(row) }
+}
+
+/** Returns null if the row itself has the body, also if a node of 0.2.0 has put it there beside an older key. */
+export function locatedBody(row: {
+  body_br: Buffer | null
+  body_key: string | null
+  body_bytes: number | null
+  body_sum: Buffer | null
+}): LocatedBody | null {
+  const { body_br: inRow, body_key: key, body_bytes: bytes, body_sum: sum } = row
+  return inRow !== null || key === null || bytes === null || sum === null ? null : { key, bytes, sum }
+}
+
+/** A body that is missing may have been moved, or its page rendered again, since the row was read. */
+const BODY_TRIES = 3
+
+/** Reads the body. A page whose body is missing or damaged in the store is deleted: it is rendered again. */
+async function withBody(
+  db: Queryable,
+  bodies: BodyStore,
+  page: PageId,
+  first: FoundEntry | null,
+): Promise<StoredEntry | null> {
+  let found = first
+  for (let tries = 1; tries <= BODY_TRIES; tries++) {
+    if (found === null || found.entry.kind === 'redirect') return found?.entry ?? null
+    const { entry, body } = found
+    if (body === null) {
+      bodies.noteRowRead()
+      return entry
+    }
+    const bodyBr = await bodies.read(body)
+    if (bodyBr !== null) return { ...entry, bodyBr }
+    if (await deletePageWithBody(db, page, body.key)) bodies.noteMissing(body.key)
+    found = await readRow(db, page)
+  }
+  throw new BodyUnavailable('the body of a page changes faster than it is read')
 }
 
 /** The most pages of one statement, which bounds the bodies in memory. */
 const MOST_AT_ONCE = 16
 
-/** Reads of one turn of the event loop share a statement: a quarter of the processor time of one for each. */
-export function createStoredReader(db: Queryable): (page: PageId) => Promise<StoredEntry | null> {
-  return joined((pages) => readMany(db, pages), { most: MOST_AT_ONCE })
+/** More statements at once would only wait for each other, and for the connections of reads. */
+const READING = 4
+
+/** Says when a read begins whether a client still waits for it. */
+type IsWanted = () => boolean
+
+/**
+ * Reads that wait share a statement: a quarter of the processor time of one for each. Domains take turns, so that misses of
+ * one hold up no other. The result rejects with Abandoned if a read is not wanted any more when its turn comes.
+ */
+export function createStoredReader(
+  db: Queryable,
+  bodies: BodyStore,
+): (page: PageId, isWanted?: IsWanted) => Promise<StoredEntry | null> {
+  const read = joined(
+    (asked: readonly { page: PageId; isWanted: IsWanted }[]) => {
+      return readMany(
+        db,
+        asked.map(({ page }) => page),
+      )
+    },
+    {
+      most: MOST_AT_ONCE,
+      underWay: READING,
+      turnOf: ({ page }) => page.domain,
+      isWanted: ({ isWanted }) => isWanted(),
+    },
+  )
+  return async (page, isWanted = () => true) => withBody(db, bodies, page, await read({ page, isWanted }))
 }
 
-async function readMany(db: Queryable, pages: readonly PageId[]): Promise<(StoredEntry | null)[]> {
-  if (pages.length === 1) return [await readStored(db, pages[0]!)]
+async function readMany(db: Queryable, pages: readonly PageId[]): Promise<(FoundEntry | null)[]> {
+  if (pages.length === 1) return [await readRow(db, pages[0]!)]
   const { rows } = await db.query<Row & { at: number }>({
     ...READ_MANY,
     values: [
@@ -122,7 +211,7 @@ async function readMany(db: Queryable, pages: readonly PageId[]): Promise<(Store
       pages.map(({ variant }) => variant),
     ],
   })
-  const entries = pages.map((): StoredEntry | null => null)
+  const entries = pages.map((): FoundEntry | null => null)
   for (const row of rows) entries[row.at - 1] = entryOf(row, pages[row.at - 1]!)
   return entries
 }
@@ -132,7 +221,7 @@ const COMPARE = {
   name: 'stored-pages-compare',
   text: `select asked.at::integer, compared.is_same,
                 p.status, p.headers, case when p.etag = asked.etag then null else p.body_br end as body_br,
-                p.html_bytes, p.etag, p.rendered_at, p.stale_since, p.changed_at, p.rule_effect, p.rule_changes,
+                case when p.etag = asked.etag then null else p.body_key end as body_key, p.body_bytes, p.body_sum, p.html_bytes, p.etag, p.rendered_at, p.stale_since, p.changed_at, p.rule_effect, p.rule_changes,
                 p.own_markdown, r.status as redirect_status, r.location, r.stored_at
            from unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::text[])
                 with ordinality as asked (domain_id, path, variant, etag, rendered_at, stale_since, rule_effect, at)
@@ -155,29 +244,31 @@ const COMPARE = {
 
 /** The most pages that are compared at once. A row without a body has some 400 bytes, one of a page that is the same 60. */
 const MOST_COMPARED = 100
-/** More statements at once would only wait for each other. */
-const COMPARING = 4
 
-type KnownPage = { page: PageId; known: PageVersion }
+type KnownPage = { page: PageId; known: PageVersion; isWanted: IsWanted }
 
-/** Reads what is stored now if it is not the known version. Calls share statements of up to 100 pages. */
+/** As `createStoredReader`, for what is stored now if it is not the known version. Statements are of up to 100 pages. */
 export function createStoredComparer(
   db: Queryable,
-): (page: PageId, known: PageVersion) => Promise<StoredEntry | 'same' | null> {
+  bodies: BodyStore,
+): (page: PageId, known: PageVersion, isWanted?: IsWanted) => Promise<StoredEntry | 'same' | null> {
   const compare = joined((pages: readonly KnownPage[]) => compareMany(db, pages), {
     most: MOST_COMPARED,
-    underWay: COMPARING,
+    underWay: READING,
+    turnOf: ({ page }) => page.domain,
+    isWanted: ({ isWanted }) => isWanted(),
   })
-  return (page, known) => compare({ page, known })
+  return async (page, known, isWanted = () => true) => {
+    const found = await compare({ page, known, isWanted })
+    return found === 'same' ? found : withBody(db, bodies, page, found)
+  }
 }
 
 async function compareMany(
   db: Queryable,
   pages: readonly KnownPage[],
-): Promise<(StoredEntry | 'same' | null)[]> {
-  const { rows } = await db.query<
-    Omit<Row, 'body_br'> & { at: number; is_same: boolean; body_br: Buffer | null }
-  >({
+): Promise<(FoundEntry | 'same' | null)[]> {
+  const { rows } = await db.query<Row & { at: number; is_same: boolean }>({
     ...COMPARE,
     values: [
       pages.map(({ page }) => page.domain),
@@ -189,11 +280,12 @@ async function compareMany(
       pages.map(({ known }) => known.ruleEffect),
     ],
   })
-  const entries = pages.map((): StoredEntry | 'same' | null => null)
+  const entries = pages.map((): FoundEntry | 'same' | null => null)
   for (const row of rows) {
     const { page, known } = pages[row.at - 1]!
-    const body = row.body_br ?? known.bodyBr
-    entries[row.at - 1] = row.is_same ? 'same' : entryOf({ ...row, body_br: body ?? Buffer.alloc(0) }, page)
+    // The row has neither where the known body is that of the page.
+    const body = row.body_br ?? (row.body_key === null ? known.bodyBr : null)
+    entries[row.at - 1] = row.is_same ? 'same' : entryOf({ ...row, body_br: body }, page)
   }
   return entries
 }
@@ -212,13 +304,16 @@ function redirectOf(row: Row, variant: PageVariant, status: number): StoredRedir
   return { kind: 'redirect', variant, status, location: row.location, renderedAtMs, staleSinceMs: null }
 }
 
+const NO_BODY = Buffer.alloc(0)
+
 function pageOf(row: PageRow, variant: PageVariant, status: number): StoredPage {
   const page: StoredPage = {
     kind: 'page',
     variant,
     status,
     headers: headerPairs(row.headers),
-    bodyBr: row.body_br,
+    // Where the row has none, it is read afterwards.
+    bodyBr: row.body_br ?? NO_BODY,
     htmlBytes: row.html_bytes,
     etag: row.etag.replace(/^W\//, '').replace(/[^A-Za-z0-9_-]/g, ''),
     renderedAtMs: row.rendered_at.getTime(),

@@ -6,7 +6,7 @@ create table page (
   variant              text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   status               smallint not null,
   headers              jsonb not null,
-  body_br              bytea not null,
+  body_br              bytea,
   html_bytes           integer not null,
   etag                 text not null,
   rendered_at          timestamptz not null,
@@ -28,6 +28,15 @@ create table page (
   own_markdown         boolean not null default false,
   -- What it says, as brotli: packages/pages/src/store/stored-reading.ts. null: stored by 0.2.0.
   reading_br           bytea,
+  -- The body if it is in the object store (packages/pages/src/store/bodies/body-store.ts): the object's key without the prefix
+  -- of the setting, its length, and the first 8 bytes of its SHA-256. Null: `body_br` has it.
+  body_key             text collate "C",
+  body_bytes           integer,
+  body_sum             bytea,
+  -- The key belongs to the database of which this one is a restored copy: it is read, and never condemned.
+  body_foreign         boolean not null default false,
+  -- Since when the body is in PostgreSQL because the store did not take it.
+  body_late_at         timestamptz,
   primary key (domain_id, path, variant)
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 alter table page alter column body_br set storage external;
@@ -38,6 +47,8 @@ create index page_rendered on page (domain_id, rendered_at, path) include (statu
 create index page_status on page (domain_id, status, path) include (variant);
 create index page_size on page (domain_id, html_bytes, path) include (variant);
 create index page_application on page (domain_id, application, rendered_at) where stale_since is null;
+create index page_in_store on page (domain_id) where body_key is not null;
+create index page_late on page (body_late_at) where body_late_at is not null;
 
 create table redirect (
   domain_id integer not null references domain on delete cascade,
@@ -117,7 +128,7 @@ create index page_digest_age on page_digest (rendered_at);
 -- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
 -- minute; packages/pages/src/store/stored-page.ts. It need not survive a crash of the server.
 create unlogged table unstored_page (
-  job_id     uuid primary key references job on delete cascade,
+  job_id     uuid primary key,
   domain_id  integer not null references domain on delete cascade,
   status     smallint not null,
   headers    jsonb not null,
@@ -159,3 +170,20 @@ create table refused_page (
   primary key (domain_id, path, variant, rule_effect)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 create index refused_page_account on refused_page (account_id, refused_at);
+
+-- The object store that has the bodies of pages, if any: PREPAINT_BODIES. packages/pages/src/store/bodies/body-store.ts.
+create table body_store (
+  is_only   boolean primary key default true check (is_only),
+  -- Also stands in the store, in the object `prepaint-store`.
+  id        text not null,
+  -- Where nodes put new bodies: "prepaint bodies move" sets it.
+  direction text not null default 'store' check (direction in ('store', 'database'))
+);
+
+-- Keys of objects that no row has. Until `at` a key is reserved: its object is being written. Afterwards it is condemned,
+-- and the sweeper deletes its object.
+create table body_gone (
+  key text collate "C" primary key,
+  at  timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0.02);
+create index body_gone_at on body_gone (at);

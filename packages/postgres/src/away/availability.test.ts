@@ -7,7 +7,7 @@ import { until } from '../../../../test/support/condition.ts'
 import { openTestDatabase } from '../../../../test/support/database.ts'
 import { startDatabaseProxy } from '../../../../test/support/database-proxy.ts'
 import { withClient } from '../connection.ts'
-import { createPool } from '../database.ts'
+import { createPool, Database } from '../database.ts'
 import { createListener } from '../listener.ts'
 import { transaction } from '../transaction.ts'
 import { Availability, type AvailabilityTimes } from './availability.ts'
@@ -28,8 +28,9 @@ const { connection, pool: direct } = await openTestDatabase({ empty: true })
 /** A node's connections, through a network that can fail. */
 async function open(t: TestContext, times: Partial<AvailabilityTimes> = {}) {
   const proxy = await startDatabaseProxy(connection)
-  const pool = createPool(proxy.connection, silentLog())
-  const availability = new Availability(pool, proxy.connection, silentLog(), {
+  const database = new Database('', proxy.connection, silentLog(), null)
+  const { pool } = database
+  const availability = new Availability(database, silentLog(), {
     times: { ...TIMES, ...times },
   })
   const listener = await createListener(proxy.connection, silentLog())
@@ -40,7 +41,7 @@ async function open(t: TestContext, times: Partial<AvailabilityTimes> = {}) {
     await listener.close()
     await availability.close()
     proxy.close()
-    await pool.end()
+    await database.close()
   })
   const ask = () => availability.db.query<{ n: number }>('select 1 as n')
   /** A busy machine may take longer than a limit for one of them. */
@@ -212,12 +213,44 @@ describe('the availability of the database', () => {
     await answered()
   })
 
+  it('a process that is itself too busy to hear the answer does not take the database for silent', async (t) => {
+    const { availability, answered } = await open(t, { probeMs: 400 })
+    await answered()
+    let wasAway = false
+    const looking = setInterval(() => {
+      wasAway ||= availability.isAway
+    }, 1)
+    availability.suspect()
+    // The probe is under way when this process stops for longer than its limit.
+    await new Promise(setImmediate)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
+    await answered()
+    await until('the suspicion is settled', async () => {
+      availability.suspect()
+      return (await availability.db.query('select 1').catch(() => null)) !== null
+    })
+    clearInterval(looking)
+    assert.equal(wasAway, false)
+  })
+
+  it('reads of what is stored are answered while all other connections are taken; what waits for those is told that they are', async (t) => {
+    const { pool, availability } = await open(t, { queryMs: 1_000 })
+    const taken = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+    try {
+      await assert.rejects(availability.db.query('select 1'), isKind('connections'))
+      assert.equal((await availability.reads.query('select 1 as n')).rows[0].n, 1)
+      assert.equal(availability.isAway, false)
+    } finally {
+      for (const client of taken) client.release()
+    }
+  })
+
   it('a held database is away until it is admitted', async (t) => {
-    const pool = createPool(connection, silentLog())
-    const availability = new Availability(pool, connection, silentLog(), { isHeld: true })
+    const database = new Database('', connection, silentLog(), null)
+    const availability = new Availability(database, silentLog(), { isHeld: true })
     t.after(async () => {
       await availability.close()
-      await pool.end()
+      await database.close()
     })
     await assert.rejects(availability.db.query('select'), DatabaseAway)
     let isBack = false

@@ -3,6 +3,7 @@ import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { withClient } from '../connection.ts'
+import type { Database } from '../database.ts'
 import type { Queryable } from '../transaction.ts'
 import { AwayLog, withoutAwayErrors } from './away-log.ts'
 import { type AwayKind, awayKind, DatabaseAway, onServerLeaving } from './errors.ts'
@@ -41,8 +42,8 @@ export type AvailabilityTimes = {
 
 const TIMES: AvailabilityTimes = {
   queryMs: 2_000,
-  // Together two seconds, in which the first request that meets a silent server gets its response.
-  suspectMs: 700,
+  // Together less than `queryMs`: the database is known to be away when the first query that meets a silent server is given up.
+  suspectMs: 600,
   probeMs: 1_300,
   backOffFirstMs: 50,
   backOffMaxMs: 2_000,
@@ -58,16 +59,23 @@ const STAYS_OPEN: ReadonlySet<AwayKind> = new Set(['full', 'connections'])
  *     there --an error of its connections, or silence, and a failing probe--> away
  *     away --a new connection to a primary server, and the listener listens--> there
  *
- * While it is away, `db` and `pool` reject at once with DatabaseAway. The probe backs off from 50 ms to 2 s.
+ * While it is away, `db`, `reads` and `pool` reject at once with DatabaseAway. The probe backs off from 50 ms to 2 s.
  */
 export class Availability {
-  /** Requests that have a fallback use it: it rejects with DatabaseAway after two seconds. The query goes on. */
+  /**
+   * Requests that have a fallback use it: it rejects with DatabaseAway after two seconds. The query goes on. The kind is
+   * `connections` if all connections of the node are taken.
+   */
   readonly db: Queryable
+  /**
+   * For reads of what is stored, through connections that nothing else takes: they never wait behind a miss or a write. It
+   * rejects as soon as the database is known to be away, and waits for a busy one: what is stored must not pass.
+   */
+  readonly reads: Queryable
   /** Requests that have none use it: it rejects as soon as the database is known to be away. */
   readonly pool: pg.Pool
   /** A log for all that uses the database: errors that say that it is away are counted instead of written. */
   readonly log: Log
-  readonly #own: pg.Pool
   readonly #connection: pg.ClientConfig
   readonly #awayLog: AwayLog
   readonly #times: AvailabilityTimes
@@ -84,18 +92,24 @@ export class Availability {
 
   /** `isHeld`: the database counts as away until `admit`, because its version and schema are not checked yet. */
   constructor(
-    pool: pg.Pool,
-    connection: pg.ClientConfig,
+    { connection, pool, reads }: Database,
     log: Log,
     { times = TIMES, isHeld = false }: { times?: AvailabilityTimes; isHeld?: boolean } = {},
   ) {
-    this.#own = pool
     this.#connection = connection
     this.#times = times
     this.#isHeld = isHeld
     if (isHeld) this.#away = { kind: 'refused', sinceMs: nowMs() }
     this.#awayLog = new AwayLog(log, systemStopwatch, () => this.isAway)
     this.log = withoutAwayErrors(log, (kind, error) => this.#noted(kind, error))
+    this.#watch(pool)
+    this.#watch(reads)
+    this.db = this.#limited(pool)
+    this.reads = guardedPool(reads, (use) => this.#guarded(use))
+    this.pool = guardedPool(pool, (use) => this.#guarded(use))
+  }
+
+  #watch(pool: pg.Pool): void {
     pool.on('connect', (client) => {
       this.#clients.add(client)
       onServerLeaving(client, () => this.leaveServer())
@@ -109,9 +123,14 @@ export class Availability {
       this.#clients.delete(client)
       this.#busy.delete(client)
     })
-    const query = (...args: Parameters<pg.Pool['query']>) => this.run(async () => this.#own.query(...args))
-    this.db = { query: query as pg.Pool['query'] }
-    this.pool = guardedPool(pool, (use) => this.#guarded(use))
+  }
+
+  #limited(pool: pg.Pool): Queryable {
+    const { queryMs: limitMs } = this.#times
+    const lateKind = () => (pool.waitingCount > 0 ? 'connections' : 'silent')
+    const query = (...args: Parameters<pg.Pool['query']>) =>
+      this.#guarded(async () => pool.query(...args), { limitMs, lateKind })
+    return { query: query as pg.Pool['query'] }
   }
 
   get isAway(): boolean {
@@ -178,9 +197,9 @@ export class Availability {
 
   #guarded<T>(
     use: () => Promise<T>,
-    limits: { limitMs?: number | null; suspectMs?: number | null } = {},
+    limits: { limitMs?: number | null; suspectMs?: number | null; lateKind?(): AwayKind } = {},
   ): Promise<T> {
-    const { limitMs = null, suspectMs = this.#times.suspectMs } = limits
+    const { limitMs = null, suspectMs = this.#times.suspectMs, lateKind = () => 'silent' } = limits
     const away = this.#away
     if (away !== null && !STAYS_OPEN.has(away.kind)) {
       return Promise.reject(new DatabaseAway(away.kind, 'the database is away'))
@@ -196,7 +215,8 @@ export class Availability {
         reject(error)
       }
       const suspicion = suspectMs === null ? undefined : setTimeout(() => this.#suspectSilence(), suspectMs)
-      const late = () => giveUp(new DatabaseAway('silent', `no response from the database in ${limitMs} ms`))
+      const late = () =>
+        giveUp(new DatabaseAway(lateKind(), `no response from the database in ${limitMs} ms`))
       const limit = limitMs === null ? undefined : setTimeout(late, limitMs)
       this.#waiting.add(giveUp)
       use().then(
@@ -221,7 +241,7 @@ export class Availability {
 
   #noted(kind: AwayKind, error: unknown): void {
     this.#awayLog.note(kind, error)
-    if (kind !== 'full') this.suspect()
+    this.suspect()
   }
 
   #suspectSilence(): void {
@@ -236,9 +256,16 @@ export class Availability {
     const { signal } = this.#closing
     const { probeMs, backOffFirstMs, backOffMaxMs } = this.#times
     let backOffMs = backOffFirstMs
+    let busyProbes = 0
     for (;;) {
+      const isOwnFault = watchOwnDelay()
       const found = await probe(this.#connection, probeMs)
+      const wasBusy = isOwnFault()
       if (signal.aborted || this.#isHeld) return
+      if (wasBusy && found?.kind === 'silent' && this.#away === null && busyProbes < MOST_BUSY_PROBES) {
+        busyProbes++
+        continue
+      }
       if (found === null) {
         if (this.#away === null) return
         await this.#listener?.hurry()
@@ -289,6 +316,30 @@ export class Availability {
     for (const { client, query } of waiting) {
       if (client._activeQuery === query && !active.has(client.processID ?? 0)) destroy(client)
     }
+  }
+}
+
+/** A process that hears its timers so much too late cannot say that the database is silent. */
+const OWN_DELAY_MS = 300
+const DELAY_LOOK_MS = 50
+/** So often the database is probed again for this reason. */
+const MOST_BUSY_PROBES = 5
+
+/** The result says, once, whether this process itself was too busy to hear an answer in the time between. */
+function watchOwnDelay(): () => boolean {
+  let lookedAtMs = nowMs()
+  let mostMs = 0
+  const look = () => {
+    const now = nowMs()
+    mostMs = Math.max(mostMs, now - lookedAtMs - DELAY_LOOK_MS)
+    lookedAtMs = now
+  }
+  const looking = setInterval(look, DELAY_LOOK_MS)
+  looking.unref()
+  return () => {
+    clearInterval(looking)
+    look()
+    return mostMs > OWN_DELAY_MS
   }
 }
 

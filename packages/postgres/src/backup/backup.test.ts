@@ -6,6 +6,8 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { SCHEMA } from '../../../../bin/node/schema.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../../../test/support/database.ts'
+import { readShape } from '../domain-partitions.ts'
+import { migrate } from '../migrate.ts'
 import { readBackup, tablesInOrder } from './backup.ts'
 import { restoreBackup } from './restore.ts'
 
@@ -57,6 +59,8 @@ async function fill({ pool }: TestDatabase): Promise<void> {
             timestamptz '2026-11-21 12:00:00.123456+00' + n * interval '1 microsecond'
        from generate_series(1, 2500) n;
      insert into job (domain_id, account_id, path, priority, turn) values (1, 1, '/', 2, 1);
+     insert into traffic_minute select at, gen_random_uuid(), 1, 1, '[["search", "b\\nc"]]'
+       from unnest('{now, 2020-01-01}'::timestamptz[]) at;
      insert into known_path values (1, '/ä–漢字😀?a=1&b=%0A', 'crawler', 'infinity')`,
   )
 }
@@ -66,6 +70,24 @@ async function contents({ pool, column }: TestDatabase): Promise<unknown> {
   const tables = await tablesInOrder(pool)
   return Promise.all(tables.map(async ({ name }) => [name, await column(rows(name))]))
 }
+
+it('a backup of whole tables is restored into divided ones, and one of those, too: no page is lost or doubled', async (t) => {
+  const from = await testDatabase({ empty: true })
+  t.after(() => from.close())
+  await migrate(from.connection, { ...SCHEMA, divided: [] }, silentLog())
+  await fill(from)
+  await from.pool.query('analyze')
+  const isDivided = async ({ pool }: TestDatabase) => (await readShape(pool, SCHEMA.divided))?.isDivided
+  assert.equal(await isDivided(from), false)
+  const [to, further] = [await opened(t, { empty: true }), await opened(t, { empty: true })]
+  const { head } = await restore(to, backupOf(from))
+  assert.ok(head.estimate!.rows >= 2_500 && head.estimate!.bytes > 100_000, 'it says what a restore takes')
+  assert.equal(await isDivided(to), true)
+  assert.deepEqual(await contents(to), await contents(from))
+  await restore(further, backupOf(to))
+  assert.equal(await isDivided(further), true)
+  assert.deepEqual(await contents(further), await contents(from))
+})
 
 it('every row of every table comes back as it was, byte by byte', async (t) => {
   const from = await opened(t)

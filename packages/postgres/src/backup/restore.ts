@@ -4,6 +4,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { DatabaseError } from '../connection.ts'
+import { divideByDomain } from '../domain-partitions.ts'
 import { migrate, type Schema } from '../migrate.ts'
 import {
   type BackupHead,
@@ -18,17 +19,29 @@ import { isNotRestored, parsed, type RowCounts } from './backup-lines.ts'
 import { BackupReader } from './backup-reader.ts'
 import { Insertion } from './format-1.ts'
 
+/** What is called while a backup is restored. If a step throws, nothing is stored. */
+type Steps = {
+  /** Before anything is stored. */
+  begin?(head: BackupHead): void
+  /** When all rows are there, in the transaction of the restore, while triggers are disabled. */
+  settle?(client: pg.Client): Promise<void>
+}
+
 export type Restored = { head: BackupHead; rows: Record<string, number> }
 
-/** Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer. */
+/**
+ * Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer.
+ */
 export async function restoreBackup(
   connection: pg.ClientConfig,
   pieces: AsyncIterable<Buffer>,
   schema: Schema,
   log: Log,
+  { begin, settle }: Steps = {},
 ): Promise<Restored> {
   const reader = new BackupReader(pieces)
   const head = readHead(await reader.nextLine())
+  begin?.(head)
   const last = head.migrations.at(-1) ?? ''
   const client = new pg.Client(connection)
   client.on('error', () => {})
@@ -41,8 +54,12 @@ export async function restoreBackup(
     await refuseOtherSchema(client, head)
     await client.query('begin')
     const tables = await tablesInOrder(client)
+    // The audit log refuses to be truncated.
+    await setTriggers(client, tables, 'disable')
     // Migrations insert some rows.
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
+    // The tables of the backup's version are whole.
+    await divideByDomain(client, schema.divided)
     // The backup contains the rows that triggers wrote.
     await setTriggers(client, tables, 'disable')
     const known = new Set(tables.map(({ name }) => name))
@@ -51,6 +68,7 @@ export async function restoreBackup(
         ? await new Insertion(client, known).insertAll(reader)
         : await copyAll(client, reader, known)
     checkCounts(counts, wanted)
+    await settle?.(client)
     await setTriggers(client, tables, 'enable')
     // The nodes that were running when the backup was made have sent them.
     await client.query(`update delivery set state = 'cancelled', lease = null where state = 'waiting'`)

@@ -77,12 +77,6 @@ for (const window of ['sliding', 'fixed'] as const) {
       assert.notEqual(await rate.take(pool, 'domain 1', { nowMs: START_MS }), null)
     })
 
-    it('a subject that is forgotten begins anew', async () => {
-      await takeTimes(rate, 5, START_MS)
-      await rate.forget(pool, 'domain 1')
-      await takeTimes(rate, 5, START_MS)
-    })
-
     it('a use of a transaction that is rolled back does not count', async () => {
       await takeTimes(rate, 4, START_MS)
       const failing = transaction(pool, async (client) => {

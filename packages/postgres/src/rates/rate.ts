@@ -81,11 +81,6 @@ export class Rate {
       [subject, this.#limit.what],
     )
   }
-
-  /** All uses of the subject count no more. */
-  async forget(db: Queryable, subject: string): Promise<void> {
-    await db.query('delete from rate where subject = $1 and what = $2', [subject, this.#limit.what])
-  }
 }
 
 /** Keeps rows that may count by another node's clock for so long. */

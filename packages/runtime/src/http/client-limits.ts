@@ -10,6 +10,7 @@ import {
   isAmong,
   type ReadClient,
 } from './client-address.ts'
+import type { ClientPauses } from './client-pauses.ts'
 
 /** Limits per client (an IPv4 address, or a /64 of IPv6) and server. */
 export type ClientLimits = {
@@ -48,6 +49,7 @@ const REMEMBERED = 10_000
 /** Counts connections and requests of clients, and refuses those beyond the limits. */
 export class ClientGate {
   readonly #limits: ClientLimits
+  readonly #pauses: ClientPauses | null
   readonly #readClient: ReadClient
   readonly #readPeer = createClientReader([])
   readonly #connections: Counter
@@ -57,8 +59,10 @@ export class ClientGate {
   readonly #known = new WeakMap<object, string | null>()
   readonly #keys = new RecentMap<{ key: string | null }>({ limit: REMEMBERED })
 
-  constructor(limits: ClientLimits) {
+  /** Without `pauses`, clients that go on although they are refused are refused on. */
+  constructor(limits: ClientLimits, pauses: ClientPauses | null = null) {
     this.#limits = limits
+    this.#pauses = pauses
     this.#readClient = createClientReader(limits.trustedProxies)
     this.#connections = new Counter(limits.connections)
     this.#requests = new Counter(limits.requests)
@@ -86,7 +90,10 @@ export class ClientGate {
     if (this.#refused.has(request.socket)) return false
     const client = this.clientOf(request)
     if (client === null) return true
-    if (!this.#requests.enter(client)) return false
+    if (this.#pauses?.isPaused(client) === true || !this.#requests.enter(client)) {
+      this.#pauses?.noteRefusal(client)
+      return false
+    }
     response.on('close', () => this.#requests.leave(client))
     return true
   }
@@ -100,7 +107,14 @@ export class ClientGate {
   mayEnter(request: Asked): boolean {
     if (this.#refused.has(request.socket)) return false
     const client = this.clientOf(request)
-    return client === null || this.#requests.hasRoom(client)
+    if (client === null) return true
+    return this.#pauses?.isPaused(client) !== true && this.#requests.hasRoom(client)
+  }
+
+  /** Returns the counter key of the client at the other end of a connection; null for a proxy, and without limits. */
+  clientOfPeer(socket: { remoteAddress?: string | undefined }): string | null {
+    const { address } = this.#readPeer({ headers: {}, socket })
+    return isAmong(address, this.#limits.trustedProxies) ? null : this.#keyOf(address)
   }
 
   /** The number of clients that are counted at the moment. */
@@ -115,11 +129,12 @@ export class ClientGate {
     if (!isProxy) this.#known.set(socket, client)
     // TLS connections passed to an HTTP/1.1 server were counted on arrival.
     if (client === null || socket instanceof TLSSocket) return
-    if (this.#connections.enter(client)) {
+    if (this.#pauses?.isPaused(client) !== true && this.#connections.enter(client)) {
       socket.once('close', () => this.#connections.leave(client))
       return
     }
     this.#refused.add(socket)
+    this.#pauses?.noteRefusal(client)
     if (refusal === null) {
       socket.destroy()
       return

@@ -14,6 +14,7 @@ const REFUSALS = {
   'unknown-key': { status: 401, reason: 'invalid-x-prerender-token-provided' },
   'dead-key': { status: 503, reason: 'invalid-x-prerender-token-provided', retrySeconds: 3_600 },
   plan: { status: 503, reason: 'plan-without-api-access', retrySeconds: 3_600 },
+  right: { status: 503, reason: 'key-without-right', retrySeconds: 3_600 },
   url: { status: 404, reason: 'url-invalid' },
   domain: { status: 503, reason: 'domain-not-registered', retrySeconds: 3_600 },
   'refused-origin': { status: 503, reason: 'origin-refused', retrySeconds: 300 },

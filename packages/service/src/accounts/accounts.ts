@@ -1,58 +1,100 @@
 import { utcMonth } from '@prepaint/contract/dates.ts'
 import { AppError, invalidField } from '@prepaint/contract/errors.ts'
-import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, PersonId } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { cancelJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
 import { cancelWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { announceAccount } from '@prepaint/postgres/announce.ts'
+import { record } from '@prepaint/postgres/audit'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { addOwnAddress } from '../notifications/delivery/addresses.ts'
 import { emailOf, parseEmail } from './email.ts'
-import { hashPassword } from './sign-in/passwords.ts'
-import { endSessions } from './sign-in/sessions.ts'
+import { addMember } from './members.ts'
+import { addPerson } from './persons.ts'
 
-export type Role = 'owner' | 'operator'
+export type Account = { id: AccountId; name: string; email: string; plan: string; created_at: string }
 
-export type Account = { id: AccountId; email: string; plan: string; role: Role; created_at: string }
+type AccountRow = { id: AccountId; name: string; email: string; plan: string; created_at: Date }
 
-type AccountRow = { id: AccountId; email: string; plan: string; role: Role; created_at: Date }
+const FIELDS = 'id, coalesce(name, email) as name, email, plan, created_at'
 
-const FIELDS = 'id, email, plan, role, created_at'
-
-type NewAccount = { email: string; plan: string; password: string | null; role?: Role }
-
-/** Without a password there is no dashboard access until one is set. Throws `invalid_field` or `account_exists`. */
-export function createAccount(pool: pg.Pool, plans: PlanCatalogue, input: NewAccount): Promise<Account> {
-  return transaction(pool, (client) => addAccount(client, plans, input))
+type NewAccount = {
+  email: string
+  plan: string
+  /** Default: the e-mail address. */
+  name?: string | null | undefined
+  /** Of the person, if the address has no login yet. Null: no sign-in until one is set. */
+  password: string | null
+  isOperator?: boolean
 }
 
-/** Does what `createAccount` does in the transaction of `client`. */
-export async function addAccount(
-  client: pg.PoolClient,
+/**
+ * Creates an account, and makes the person of the address its owner. A person that exists gets the password only if it has none.
+ * Throws `invalid_field`, `account_exists` if the address has an account of the same name, and `person_not_proven`.
+ */
+export function createAccount(pool: pg.Pool, plans: PlanCatalogue, input: NewAccount): Promise<Account> {
+  return transaction(pool, async (client) => {
+    const email = emailOf(input.email)
+    accountNameOf(input.name ?? email)
+    checkPlan(plans, input.plan)
+    const person = await addPerson(client, { ...input, email })
+    return addAccountOf(client, plans, person, { ...input, email })
+  })
+}
+
+/** Makes an account of a person, whose row the caller has locked. Throws as `createAccount`. */
+export async function addAccountOf(
+  client: Queryable,
   plans: PlanCatalogue,
-  input: NewAccount,
+  owner: PersonId,
+  input: { email: string; plan: string; name?: string | null | undefined },
 ): Promise<Account> {
   const email = emailOf(input.email)
+  const name = accountNameOf(input.name ?? email)
   checkPlan(plans, input.plan)
-  const hash = input.password === null ? null : await hashPassword(input.password)
+  if (await hasAccount(client, email, name)) throw new AppError('account_exists')
   const { rows } = await client.query<AccountRow>(
-    `insert into account (email, plan, role, password_hash) values ($1, $2, $3, $4)
-     on conflict (email) do nothing returning ${FIELDS}`,
-    [email, input.plan, input.role ?? 'owner', hash],
+    `insert into account (email, plan, name) values ($1, $2, $3) returning ${FIELDS}`,
+    [email, input.plan, name],
   )
-  if (rows[0] === undefined) throw new AppError('account_exists')
-  await addOwnAddress(client, rows[0].id, email)
-  return toAccount(rows[0])
+  const account = found(rows)
+  await addMember(client, account.id, owner, { role: 'owner', domains: null })
+  await addOwnAddress(client, account.id, email)
+  const details = { email, plan: input.plan }
+  await record(client, { account: account.id, action: 'account.created', target: name, details })
+  return account
 }
 
-/** Throws `account_not_found`. */
-export async function setRole(db: Queryable, account: AccountId, role: Role): Promise<Account> {
-  const { rows } = await db.query<AccountRow>(
-    `update account set role = $2 where id = $1::bigint returning ${FIELDS}`,
-    [account, role],
-  )
-  return found(rows)
+/** Tells whether the address has an account of this name. For operators only. */
+export async function hasAccount(db: Queryable, email: string, name: string): Promise<boolean> {
+  const { rowCount } = await db.query('select from account where email = $1 and coalesce(name, email) = $2', [
+    email,
+    name,
+  ])
+  return rowCount !== 0
+}
+
+/** Tells whether the installation is in use. */
+export async function hasAnyAccount(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query('select from account limit 1')
+  return rowCount !== 0
+}
+
+const NAME_LIMIT_CHARS = 80
+const CONTROL_OR_DIRECTION = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]/u
+
+/** Trims the name. Throws `invalid_field`. */
+export function accountNameOf(raw: string): string {
+  const name = raw.trim()
+  if (name === '') throw invalidField(['name'], 'is required')
+  if (CONTROL_OR_DIRECTION.test(name) || !name.isWellFormed()) {
+    throw invalidField(['name'], 'must not contain control or direction characters')
+  }
+  if ([...name].length > NAME_LIMIT_CHARS) {
+    throw invalidField(['name'], `must have at most ${NAME_LIMIT_CHARS} characters`)
+  }
+  return name
 }
 
 /** Applies from the next request on; existing resources stay. Throws `invalid_field` or `account_not_found`. */
@@ -64,11 +106,20 @@ export async function setPlan(
 ): Promise<Account> {
   checkPlan(plans, plan)
   return transaction(pool, async (client) => {
+    const { rows: before } = await client.query<{ plan: string }>(
+      'select plan from account where id = $1::bigint for no key update',
+      [account],
+    )
     const { rows } = await client.query<AccountRow>(
       `update account set plan = $2 where id = $1::bigint returning ${FIELDS}`,
       [account, plan],
     )
     const changed = found(rows)
+    const old = before[0]?.plan
+    if (old !== plan) {
+      const details = { plan: { old, new: plan } }
+      await record(client, { account, action: 'account.plan_changed', details })
+    }
     await announceAccount(client, account)
     return changed
   })
@@ -85,12 +136,19 @@ export async function setSuspended(
   nowMs: number,
 ): Promise<void> {
   await retriedTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(
+    const { rows } = await client.query<{ suspended: boolean }>(
+      'select suspended_at is not null as suspended from account where id = $1::bigint for no key update',
+      [account],
+    )
+    if (rows[0] === undefined) throw new AppError('account_not_found')
+    await client.query(
       `update account set suspended_at = case when $2 then coalesce(suspended_at, $3) end where id = $1::bigint`,
       [account, suspended, new Date(nowMs)],
     )
-    if (rowCount === 0) throw new AppError('account_not_found')
-    if (suspended) await endSessions(client, account)
+    if (rows[0].suspended !== suspended) {
+      await record(client, { account, action: suspended ? 'account.suspended' : 'account.restored' })
+    }
+    if (suspended) await endSessionsOfSuspended(client, account)
     await announceAccount(client, account)
   })
   if (suspended) await cancelWork(pool, account)
@@ -114,25 +172,44 @@ async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
   }
 }
 
+/** Ends the sessions of members who have no other account to go on with. */
+async function endSessionsOfSuspended(client: Queryable, account: AccountId): Promise<void> {
+  await client.query(
+    `delete from session s using member m, person p
+      where m.account_id = $1 and s.person_id = m.person_id and p.id = m.person_id and not p.is_operator
+        and not exists (select from member o join account a on a.id = o.account_id
+                         where o.person_id = m.person_id and a.suspended_at is null)`,
+    [account],
+  )
+}
+
 /** Lists all accounts by e-mail address. For operators only. */
 export async function listAccounts(db: Queryable): Promise<Account[]> {
-  const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account order by email`)
+  const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account order by email, id`)
   return rows.map(toAccount)
 }
 
-type AccountUse = { can_sign_in: boolean; suspended: boolean; domains: number; renders_used: number }
+type AccountUse = {
+  can_sign_in: boolean
+  suspended: boolean
+  members: number
+  domains: number
+  renders_used: number
+}
 
 /** Lists all accounts by e-mail address, with what they use in this UTC month. For operators only. */
 export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise<(Account & AccountUse)[]> {
   const { rows } = await db.query<AccountRow & AccountUse>(
-    `select a.id, a.email, a.plan, a.role, a.created_at,
-            a.password_hash is not null as can_sign_in,
+    `select a.id, coalesce(a.name, a.email) as name, a.email, a.plan, a.created_at,
+            exists (select from member m join person p on p.id = m.person_id
+                     where m.account_id = a.id and p.password_hash is not null) as can_sign_in,
+            (select count(*)::int from member m where m.account_id = a.id) as members,
             a.suspended_at is not null as suspended,
             (select count(*)::int from domain d where d.account_id = a.id) as domains,
             (select coalesce(sum(c.renders), 0)::int from domain d
                join render_count c on c.domain_id = d.id and c.month = $1
               where d.account_id = a.id) as renders_used
-       from account a order by a.email`,
+       from account a order by a.email, a.id`,
     [utcMonth(nowMs)],
   )
   return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }))
@@ -144,12 +221,12 @@ export async function findAccountById(db: Queryable, id: AccountId): Promise<Acc
   return found(rows)
 }
 
-/** Ignores the e-mail's spelling. Throws `account_not_found`. For operators only. */
-export async function findAccount(db: Queryable, email: string): Promise<Account> {
-  const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account where email = $1`, [
+/** Lists the accounts with a contact address, oldest first, ignoring its spelling. For operators only. */
+export async function findAccountsByEmail(db: Queryable, email: string): Promise<Account[]> {
+  const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account where email = $1 order by id`, [
     parseEmail(email) ?? '',
   ])
-  return found(rows)
+  return rows.map(toAccount)
 }
 
 /** Throws `invalid_field`. */
@@ -163,6 +240,6 @@ function found(rows: readonly AccountRow[]): Account {
   return toAccount(rows[0])
 }
 
-function toAccount({ id, email, plan, role, created_at }: AccountRow): Account {
-  return { id, email, plan, role, created_at: created_at.toISOString() }
+function toAccount({ id, name, email, plan, created_at }: AccountRow): Account {
+  return { id, name, email, plan, created_at: created_at.toISOString() }
 }

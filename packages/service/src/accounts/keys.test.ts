@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { it } from 'node:test'
-import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { type AccountId, type DomainName, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { openTestDatabase } from '../../../../test/support/database.ts'
@@ -96,7 +96,7 @@ it('keys: are listed with their state, never with their hash; revoking again kee
   await keys.revokeKey(pool, owner, gone.id, NOW_MS + 5_000)
   const listed = await keys.listKeys(pool, owner, NOW_MS + 1)
   assert.deepEqual(statesOf(listed), [`${kept.id} active`, `${gone.id} revoked`, `${ended.id} expired`])
-  const fields = 'created_at expires_at hint id last_used_at name revoked_at state'
+  const fields = 'created_at created_by domains expires_at hint id last_used_at name revoked_at rights state'
   assert.deepEqual(Object.keys(listed[0]!).sort(), fields.split(' '))
   assert(kept.key.startsWith(listed[0]!.hint))
   assert.equal(listed[1]!.revoked_at, new Date(NOW_MS).toISOString())
@@ -112,7 +112,7 @@ it('webhook tokens: 5 active tokens are allowed for a domain, a sixth is not; a 
   const first = await newToken(owner, name)
   for (let n = 1; n < 5; n++) await newToken(owner, name)
   await assert.rejects(newToken(owner, name), TOKENS_FULL)
-  await keys.revokeToken(pool, owner, first.id, NOW_MS)
+  await keys.revokeToken(pool, wholeAccount(owner), first.id, NOW_MS)
   await newToken(owner, name)
   assert.equal(await made(() => newToken(owner, second), TOKENS_FULL), 5)
 })
@@ -138,11 +138,11 @@ it('webhook tokens: only its SHA-256 is stored; they are listed with their state
   const { rows } = await pool.query('select * from webhook_token where id = $1', [kept.id])
   assert.deepEqual(rows[0].token_hash, createHash('sha256').update(kept.token).digest())
   assert(!JSON.stringify(rows[0]).includes(kept.token))
-  await keys.revokeToken(pool, owner, gone.id, NOW_MS)
+  await keys.revokeToken(pool, wholeAccount(owner), gone.id, NOW_MS)
   const listed = await keys.listTokens(pool, owner, name)
   assert.deepEqual(statesOf(listed), [`${kept.id} active`, `${gone.id} revoked`])
   assert(!JSON.stringify(listed).includes('hash'))
-  const strangers = keys.revokeToken(pool, await account(), kept.id, NOW_MS)
+  const strangers = keys.revokeToken(pool, wholeAccount(await account()), kept.id, NOW_MS)
   await assert.rejects(strangers, says('Webhook token not found'))
   assert.equal(await findTokenOwner(pool, gone.token), null)
   const found = await findTokenOwner(pool, kept.token)

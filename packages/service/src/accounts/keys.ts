@@ -1,8 +1,12 @@
 import { AppError, type ErrorCode, invalidField } from '@prepaint/contract/errors.ts'
-import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, DomainName, PersonId, Scope } from '@prepaint/contract/ids.ts'
+import { RIGHTS, type Right } from '@prepaint/contract/roles.ts'
+import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import { record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { roleNow } from './actor.ts'
 import { createSecret, parseSecretName } from './secrets.ts'
 
 // API keys of accounts and webhook tokens of domains share one implementation.
@@ -10,12 +14,17 @@ import { createSecret, parseSecretName } from './secrets.ts'
 export const ACTIVE_KEY_LIMIT = 5
 export const ACTIVE_TOKEN_LIMIT = 5
 
-/** `owner` is the column that the limit counts by; `ofAccount` is a condition on rows `s` with the account as $1. */
+/** `owner` is the column that the limit counts by; `limits` are further columns that are shown; `ofAccount` is a condition on rows `s` with the account as $1 and the ids of domains as $3. */
 const KINDS = {
   api_key: {
     owner: 'account_id',
     expiresAt: 's.expires_at',
-    ofAccount: 's.account_id = $1',
+    limits: `s.created_by, s.rights, case when s.domains is not null then array(
+      select d.custom_domain from domain d where d.account_id = s.account_id and d.id = any (s.domains)
+       order by d.custom_domain) end as domains`,
+    ofAccount: 's.account_id = $1 and $3::integer[] is null',
+    domainName: 'null::text',
+    revoked: 'key.revoked',
     most: ACTIVE_KEY_LIMIT,
     limitReached: 'api_key_limit',
     notFound: 'api_key_not_found',
@@ -23,7 +32,11 @@ const KINDS = {
   webhook_token: {
     owner: 'domain_id',
     expiresAt: 'null::timestamptz',
-    ofAccount: 's.domain_id in (select id from domain where account_id = $1)',
+    limits: 'null::text as created_by',
+    ofAccount:
+      's.domain_id in (select id from domain where account_id = $1 and ($3::integer[] is null or id = any ($3)))',
+    domainName: '(select custom_domain from domain where id = s.domain_id)',
+    revoked: 'token.revoked',
     most: ACTIVE_TOKEN_LIMIT,
     limitReached: 'webhook_token_limit',
     notFound: 'webhook_token_not_found',
@@ -47,29 +60,38 @@ export type WebhookToken = ShownSecret & { state: 'active' | 'revoked' }
 export type ApiKey = ShownSecret & {
   state: 'active' | 'expired' | 'revoked'
   expires_at: string | null
+  /** An address. */
+  created_by: string | null
+  rights: Right[]
+  /** Names; null: all domains of the account. */
+  domains: string[] | null
 }
 
-/** Returns the name of the key, which names changes that were made with it. */
-export async function keyName(db: Queryable, account: AccountId, id: number): Promise<string> {
-  const { rows } = await db.query<{ name: string }>(
-    'select name from api_key where account_id = $1 and id = $2',
-    [account, id],
-  )
-  return rows[0]?.name ?? `${id}`
+type NewKey = {
+  name: string
+  /** The key never expires if it is null. */
+  expiresAt: Date | null
+  /** The member who makes it. Null: the command line. */
+  author?: { member: number; person: PersonId; email: string } | null
+  /** Default: all. */
+  rights?: readonly Right[] | undefined
+  /** Names. Null or undefined: all domains of the account, later ones too. */
+  domains?: readonly string[] | null | undefined
 }
 
-/** The key never expires if `expiresAt` is null. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`. */
+/** Throws `invalid_field`, `account_not_found`, `role_forbidden`, `plan_without_api`, `api_key_limit`. */
 export async function createKey(
   pool: pg.Pool,
   account: AccountId,
-  { name: rawName, expiresAt }: { name: string; expiresAt: Date | null },
+  { name: rawName, expiresAt, author = null, rights: asked = RIGHTS, domains: names = null }: NewKey,
   { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },
-): Promise<{ id: number; name: string; key: string }> {
+): Promise<{ id: number; name: string; key: string; rights: Right[]; domains: string[] | null }> {
   const name = parseSecretName(rawName)
   const { raw, hash, hint } = createSecret('pp_live_')
   if (expiresAt !== null && !(expiresAt.getTime() > nowMs)) {
     throw invalidField(['expires_at'], 'must be a time in the future')
   }
+  const rights = RIGHTS.filter((right) => asked.includes(right))
   return transaction(pool, async (client) => {
     // Locked, so that concurrent requests cannot exceed the limit.
     const { rows } = await client.query<{ plan: string }>(
@@ -77,15 +99,59 @@ export async function createKey(
       [account],
     )
     if (rows[0] === undefined) throw new AppError('account_not_found')
+    if (author !== null) await roleNow(client, account, author.member, 'createKey')
     if (!planNamed(plans, rows[0].plan).api_keys) throw new AppError('plan_without_api')
     await checkLimit(client, 'api_key', account, nowMs)
+    const domains = names === null ? null : await ownDomains(client, account, names)
     const { rows: made } = await client.query<{ id: number }>(
-      'insert into api_key (account_id, name, key_hash, hint, expires_at) values ($1, $2, $3, $4, $5) returning id',
-      [account, name, hash, hint, expiresAt],
+      `insert into api_key (account_id, name, key_hash, hint, expires_at, created_by, person_id, rights, domains)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
+      [
+        account,
+        name,
+        hash,
+        hint,
+        expiresAt,
+        author?.email ?? null, // $6
+        author?.person ?? null,
+        rights,
+        domains?.map(({ id }) => id) ?? null,
+      ],
     )
-    return { id: made[0]!.id, name, key: raw }
+    const shownDomains = domains?.map((each) => each.name) ?? null
+    const details = {
+      rights,
+      domains: shownDomains,
+      expires_at: expiresAt?.toISOString() ?? null,
+      key: SECRET,
+    }
+    await record(client, { account, action: 'key.created', target: name, details })
+    return { id: made[0]!.id, name, key: raw, rights, domains: shownDomains }
   })
 }
+
+/** Returns the domains with these names, by name. Throws `invalid_field` for a name that the account lacks. */
+async function ownDomains(
+  client: Queryable,
+  account: AccountId,
+  raw: readonly string[],
+): Promise<{ id: DomainId; name: string }[]> {
+  const names = new Set<string>()
+  for (const each of raw) {
+    const parsed = parseDomainName(each)
+    if (!parsed.ok) throw invalidField(['domains'], NOT_OWN)
+    names.add(parsed.name)
+  }
+  const { rows } = await client.query<{ id: DomainId; name: string }>(
+    `select id, custom_domain as name from domain where account_id = $1 and custom_domain = any ($2::text[])
+      order by custom_domain`,
+    [account, [...names]],
+  )
+  if (rows.length === 0 || rows.length < names.size) throw invalidField(['domains'], NOT_OWN)
+  return rows
+}
+
+const NOT_OWN = 'must name domains of this account'
 
 /**
  * `token` is shown only here. Throws `invalid_field`, `domain_not_found`, `plan_without_webhooks`,
@@ -114,6 +180,13 @@ export async function createToken(
       'insert into webhook_token (domain_id, name, token_hash, hint) values ($1, $2, $3, $4) returning id',
       [owner, name, hash, hint],
     )
+    await record(client, {
+      account,
+      action: 'token.created',
+      domain,
+      target: name,
+      details: { token: SECRET },
+    })
     return { id: made[0]!.id, name, token: raw }
   })
 }
@@ -141,6 +214,9 @@ export async function listKeys(db: Queryable, account: AccountId, nowMs: number)
     ...shown(row),
     state: keyState(row, nowMs),
     expires_at: row.expires_at?.toISOString() ?? null,
+    created_by: row.created_by,
+    rights: row.rights,
+    domains: row.domains,
   }))
 }
 
@@ -172,11 +248,15 @@ type Row = {
   expires_at: Date | null
   last_used_at: Date | null
   revoked_at: Date | null
+  created_by: string | null
+  rights: Right[]
+  domains: string[] | null
 }
 
 async function list(db: Queryable, kind: Kind, owner: AccountId | DomainId): Promise<Row[]> {
   const { rows } = await db.query<Row>(
-    `select s.id, s.name, s.hint, s.created_at, ${KINDS[kind].expiresAt} as expires_at, s.last_used_at, s.revoked_at
+    `select s.id, s.name, s.hint, s.created_at, ${KINDS[kind].expiresAt} as expires_at, s.last_used_at, s.revoked_at,
+            ${KINDS[kind].limits}
        from ${kind} s where s.${KINDS[kind].owner} = $1 order by s.id`,
     [owner],
   )
@@ -195,28 +275,49 @@ function shown({ id, name, hint, created_at, last_used_at, revoked_at }: Row): S
 }
 
 /** Applies to the next request on every node. Idempotent. Throws `api_key_not_found`. */
-export function revokeKey(db: Queryable, account: AccountId, id: number, nowMs: number): Promise<void> {
-  return revoke(db, 'api_key', account, id, nowMs)
+export function revokeKey(pool: pg.Pool, account: AccountId, id: number, nowMs: number): Promise<void> {
+  return revoke(pool, 'api_key', { account, domains: null }, id, nowMs)
 }
 
 /** Applies to the next request on every node. Idempotent. Throws `webhook_token_not_found`. */
-export function revokeToken(db: Queryable, account: AccountId, id: number, nowMs: number): Promise<void> {
-  return revoke(db, 'webhook_token', account, id, nowMs)
+export function revokeToken(pool: pg.Pool, scope: Scope, id: number, nowMs: number): Promise<void> {
+  return revoke(pool, 'webhook_token', scope, id, nowMs)
 }
 
 async function revoke(
-  db: Queryable,
+  pool: pg.Pool,
   kind: Kind,
-  account: AccountId,
+  { account, domains }: Scope,
   id: number,
   nowMs: number,
 ): Promise<void> {
-  const { ofAccount, notFound } = KINDS[kind]
-  const { rowCount } = await db.query(
-    `update ${kind} s set revoked_at = coalesce(s.revoked_at, $3) where ${ofAccount} and s.id = $2::bigint`,
-    [account, id, new Date(nowMs)],
+  const { ofAccount, notFound, domainName, revoked } = KINDS[kind]
+  await transaction(pool, async (client) => {
+    const { rows } = await client.query<{ name: string; domain: string | null; ended: boolean }>(
+      `select s.name, ${domainName} as domain, s.revoked_at is not null as ended
+         from ${kind} s where ${ofAccount} and s.id = $2::bigint for update of s`,
+      [account, id, domains],
+    )
+    const secret = rows[0]
+    if (secret === undefined) throw new AppError(notFound)
+    if (secret.ended) return
+    await client.query(`update ${kind} set revoked_at = $2 where id = $1`, [id, new Date(nowMs)])
+    await record(client, { account, action: revoked, domain: secret.domain, target: secret.name })
+  })
+}
+
+/** Revokes the keys that the person made in the account. */
+export async function revokeKeysOf(
+  client: Queryable,
+  account: AccountId,
+  person: PersonId,
+  nowMs: number,
+): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'update api_key set revoked_at = $3 where account_id = $1 and person_id = $2 and revoked_at is null returning name',
+    [account, person, new Date(nowMs)],
   )
-  if (rowCount === 0) throw new AppError(notFound)
+  for (const { name } of rows) await record(client, { account, action: 'key.revoked', target: name })
 }
 
 /** Returns the account of a key. Throws `api_key_not_found`. For operators only. */

@@ -10,6 +10,8 @@ const UPDATE = {
     'update api_key set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
   webhook_token:
     'update webhook_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
+  share_link:
+    'update share_link set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
   site_token:
     'update site_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
 } as const

@@ -57,13 +57,27 @@ export async function removeOldSecrets(pool: pg.Pool, steps?: Steps): Promise<nu
   return (await removeOld(pool, keys, steps)) + (await removeOld(pool, tokens, steps))
 }
 
-const expired = (table: 'sign_in_session' | 'sign_in_link') =>
+const expired = (table: 'session' | 'link' | 'sign_in_session' | 'sign_in_link') =>
   `with old as materialized (
      select id from ${table} where expires_at < now() - $2 * interval '1 millisecond'
       limit $1 for update skip locked)
    delete from ${table} using old where ${table}.id = old.id`
 
+const expiredByHash = (table: 'sign_in_step' | 'passkey_challenge') =>
+  `with old as materialized (
+     select token_hash from ${table} where expires_at < now() - $2 * interval '1 millisecond'
+      limit $1 for update skip locked)
+   delete from ${table} using old where ${table}.token_hash = old.token_hash`
+
 const STEPS = [
+  expired('session'),
+  `with old as materialized (
+     select id from email_change where undo_ends_at < now() - $2 * interval '1 millisecond'
+      limit $1 for update skip locked)
+   delete from email_change using old where email_change.id = old.id`,
+  expiredByHash('sign_in_step'),
+  expiredByHash('passkey_challenge'),
+  expired('link'),
   expired('sign_in_session'),
   expired('sign_in_link'),
   // Anyone can create these rows, one per invented e-mail.

@@ -6,7 +6,16 @@ const RANDOM_BYTES = 32
 
 const HINT_CHARS = 4
 
-type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_site_' | 'pp_in_' | 'pp_se_'
+type SecretPrefix =
+  | 'pp_live_'
+  | 'pp_wh_'
+  | 'pp_site_'
+  | 'pp_in_'
+  | 'pp_se_'
+  | 'pp_sh_'
+  | 'pp_sf_'
+  | 'pp_pk_'
+  | 'pp_em_'
 
 type NewSecret = {
   raw: string

@@ -1,5 +1,6 @@
 import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { record, SECRET } from '@prepaint/postgres/audit'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -31,6 +32,8 @@ export async function supplyCertificate(
     const domain = await ownedDomain(client, account, name, 'lock')
     const times = { nextAtMs: notAfterMs, renewAtMs: notAfterMs }
     await storeCertificate(client, vault, domain, 'own', checked.certificate, times)
+    const details = { not_after: new Date(notAfterMs).toISOString(), private_key: SECRET }
+    await record(client, { account, action: 'certificate.uploaded', domain: name, details })
   })
   return foundCertificate(pool, account, name)
 }
@@ -58,6 +61,7 @@ export async function withdrawCertificate(
     if (certificate === null || !(await removeCertificate(client, domain, nowMs))) {
       throw new AppError('certificate_not_found')
     }
+    await record(client, { account, action: 'certificate.removed', domain: name })
     return certificate
   })
 }

@@ -45,10 +45,11 @@ export async function checkIntegration(
   db: Queryable,
   guard: AddressGuard,
   domain: { id: DomainId; name: DomainName },
-  { path, via }: Asked,
+  { path: asked, via }: Asked,
   nowMs: number,
   lookup: Lookup = lookupAddresses,
 ): Promise<IntegrationCheck> {
+  const path = spelled(asked)
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const hash = tokenHash(token)
   await db.query(
@@ -79,6 +80,12 @@ export async function checkIntegration(
     [domain.id, JSON.stringify(check)],
   )
   return check
+}
+
+/** Returns the path as a client spells it in a request: without fragment, spaces and letters beyond ASCII. */
+function spelled(path: string): string {
+  const { pathname, search } = new URL(`http://localhost${path}`)
+  return pathname + search
 }
 
 function judge(

@@ -19,6 +19,9 @@ const REMEMBERED = 20_000
 /** More domains at once are not noted until the next write. */
 const MOST_WAITING = 20_000
 const PATH_LIMIT_CHARS = 2_048
+/** By these headers a front says what it is. */
+const INT_TYPE_HEADER = 'x-prerender-int-type'
+const INT_VERSION_HEADER = 'x-prerender-int-version'
 const INT_TEXT = /^[\x20-\x7e]{1,64}$/
 
 /** A crawler's request. */
@@ -114,23 +117,30 @@ export class FrontEvidence {
     notifications.on(WATCHED_CHANNEL, (payload) => this.#watch(Number(payload)))
   }
 
-  /** Cheap, never throws. */
+  /** Cheap, never throws. Called for each crawler's request: after the first since the last write, it makes no object. */
   noteVisit({ domain, way, crawler, path, headers }: Visit): void {
     const nowMs = this.#clock.nowMs()
     const key = `${domain} ${way}`
-    const before = this.#ways.get(key)
-    if (before === undefined && this.#ways.size >= MOST_WAITING) return
-    this.#ways.set(key, {
-      domain,
-      way,
-      atMs: nowMs,
-      crawler,
-      path: path.slice(0, PATH_LIMIT_CHARS),
-      ...intTexts(headers),
-      visits: (before?.visits ?? 0) + 1,
-    })
+    const seen = this.#ways.get(key) ?? this.#begin(key, domain, way)
+    if (seen === null) return
+    seen.atMs = nowMs
+    seen.crawler = crawler
+    seen.path = path.length > PATH_LIMIT_CHARS ? path.slice(0, PATH_LIMIT_CHARS) : path
+    seen.int_type = intText(headers[INT_TYPE_HEADER])
+    seen.int_version = intText(headers[INT_VERSION_HEADER])
+    seen.visits++
+    // The first visit has set the time of the next write.
+    if (seen.visits > 1) return
     const isWatched = (this.#watchedUntilMs.get(domain) ?? 0) > nowMs
     this.#writeWithin(isWatched || !this.#known.has(key) ? SOON_MS : LATER_MS)
+  }
+
+  /** Returns null if there are too many. */
+  #begin(key: string, domain: DomainId, way: Way): SeenWay | null {
+    if (this.#ways.size >= MOST_WAITING) return null
+    const seen = { domain, way, atMs: 0, crawler: '', path: '', int_type: null, int_version: null, visits: 0 }
+    this.#ways.set(key, seen)
+    return seen
   }
 
   /** Cheap, never throws. */
@@ -219,8 +229,8 @@ export function checkAnswer(token: string): string {
 
 function intTexts(headers: IncomingHttpHeaders): { int_type: string | null; int_version: string | null } {
   return {
-    int_type: intText(headers['x-prerender-int-type']),
-    int_version: intText(headers['x-prerender-int-version']),
+    int_type: intText(headers[INT_TYPE_HEADER]),
+    int_version: intText(headers[INT_VERSION_HEADER]),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { hashSecret, isSecret } from '../accounts/secrets.ts'
 
@@ -17,6 +17,10 @@ export type FrontKey =
       lastUsedAt: Date | null
       /** A site token is good for this domain only. */
       domain: DomainName | null
+      /** Whether it has the right `refresh`, because asking for a page may render it. */
+      mayRefresh: boolean
+      /** Ids of the domains that an API key is limited to; null: all of the account. */
+      domains: DomainId[] | null
     }
 
 type Row = {
@@ -27,16 +31,20 @@ type Row = {
   is_suspended: boolean
   last_used_at: Date | null
   domain: DomainName | null
+  may_refresh: boolean
+  domains: DomainId[] | null
 }
 
 const API_KEY = `
-  select k.id, k.account_id as account, a.plan, k.last_used_at, null as domain,
+  select k.id, k.account_id as account, a.plan, k.last_used_at, null as domain, 'refresh' = any (k.rights) as may_refresh, k.domains,
          k.revoked_at is not null or k.expires_at <= $2 as is_dead, a.suspended_at is not null as is_suspended
     from api_key k join account a on a.id = k.account_id
-   where k.key_hash = $1`
+   where k.key_hash = $1
+  union all
+  select 0, null, null, null, null, true, null, true, false from ended_api_key where key_hash = $1`
 
 const SITE_TOKEN = `
-  select t.id, t.account_id as account, a.plan, t.last_used_at, d.custom_domain as domain,
+  select t.id, t.account_id as account, a.plan, t.last_used_at, d.custom_domain as domain, true as may_refresh, null as domains,
          t.ends_at <= $2 or d.id is null as is_dead, a.suspended_at is not null as is_suspended
     from site_token t left join account a on a.id = t.account_id left join domain d on d.id = t.domain_id
    where t.token_hash = $1`
@@ -57,5 +65,15 @@ export async function findFrontKey(db: Queryable, raw: string, nowMs: number): P
   if (hasEnded || row.is_suspended || account === null || plan === null) {
     return { state: 'dead', account, isSuspended: !hasEnded && row.is_suspended }
   }
-  return { state: 'working', account, plan, kind: isKey ? 'api_key' : 'site_token', id, lastUsedAt, domain }
+  return {
+    state: 'working',
+    account,
+    plan,
+    kind: isKey ? 'api_key' : 'site_token',
+    id,
+    lastUsedAt,
+    domain,
+    mayRefresh: row.may_refresh,
+    domains: row.domains,
+  }
 }

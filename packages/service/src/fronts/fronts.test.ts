@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
+import https from 'node:https'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { checkTokenOf } from '@prepaint/contract/page/check-token.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
 import { until } from '../../../../test/support/condition.ts'
 import { insertDomain, testDatabase } from '../../../../test/support/database.ts'
-import { serve } from '../../../../test/support/loopback.ts'
+import { listening, serve } from '../../../../test/support/loopback.ts'
 import { checkIntegration } from './check-integration.ts'
 import { FrontEvidence } from './evidence.ts'
 import { readIntegration } from './read-integration.ts'
@@ -193,6 +195,32 @@ describe('a check of an installation', async () => {
     answer = (_req, res) => res.writeHead(301, { location: 'https://www.example.org/' }).end()
     const away = await check(site.url)
     assert.deepEqual([away.reason, away.detail], ['redirect', 'https://www.example.org/'])
+  })
+
+  it('sends a path as clients spell it, with its token last', async () => {
+    answer = (_req, res) => res.end()
+    const spelled = async (path: string) => {
+      const { url } = await check(site.url, path)
+      assert.equal(
+        seenBySite.at(-1)!.replace(/[?&]prepaint_check=.*/, ''),
+        url.replace('https://', '').replace('/', ' /'),
+      )
+      return url.replace(`https://${name}`, '')
+    }
+    assert.equal(await spelled('/a b?c=ä d'), '/a%20b?c=%C3%A4%20d')
+    assert.equal(await spelled('/a%2Fb/c+d?e=f%20g+h'), '/a%2Fb/c+d?e=f%20g+h')
+    assert.equal(await spelled('/a#b'), '/a')
+    assert.equal(await spelled('//other.example/a'), '//other.example/a')
+  })
+
+  it('of a site whose certificate is not good for its name names the fault of TLS', async (t) => {
+    const { privateKey, certificate } = createSelfSigned(name)
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const secure = https.createServer({ key, cert: certificate }, (_req, res) => res.end())
+    t.after(() => secure.close().closeAllConnections())
+    const found = await check(`https://127.0.0.1:${await listening(secure)}`)
+    assert.deepEqual([found.state, found.reason, found.status], ['not_seen', 'tls', null])
+    assert.match(found.detail!, /^[A-Z_]+$/)
   })
 
   it('names why a site cannot be asked', async () => {

@@ -1,10 +1,16 @@
-import type { IntegrationCheck, integrationAnswer, Way } from '@prepaint/contract/api/fronts.ts'
-import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type {
+  IntegrationCheck,
+  integrationAnswer,
+  listIntegrationsAnswer,
+  Way,
+} from '@prepaint/contract/api/fronts.ts'
+import type { DomainId, DomainName, Scope } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { z } from 'zod'
 import { WATCHED_CHANNEL } from './evidence.ts'
 
 type Integration = z.infer<typeof integrationAnswer>
+type Summary = z.infer<typeof listIntegrationsAnswer>['integrations'][number]
 
 const SEEN_FOR_MS = 7 * 86_400_000
 const DAY_MS = 86_400_000
@@ -44,12 +50,10 @@ export async function readIntegration(
     'select result from integration_result where domain_id = $1',
     [id],
   )
-  const newest = ways[0]
-  const isSeen = newest !== undefined && newest.last_at.getTime() > nowMs - SEEN_FOR_MS
   const refused = refusals[0]
   return {
     domain: name,
-    state: isSeen ? newest.way : 'not_seen',
+    state: stateOf(ways[0], nowMs),
     ways: { proxy: evidenceOf(ways, 'proxy'), middleware: evidenceOf(ways, 'middleware') },
     refused:
       refused === undefined
@@ -57,6 +61,34 @@ export async function readIntegration(
         : { reason: refused.reason, count: refused.count, last_at: refused.last_at.toISOString() },
     check: checks[0]?.result ?? null,
   }
+}
+
+/** Says of each domain within the scope how crawlers are to come, and by which way they do, by name. */
+export async function listIntegrations(
+  db: Queryable,
+  { account, domains }: Scope,
+  nowMs: number,
+): Promise<Summary[]> {
+  const { rows } = await db.query<
+    Pick<Summary, 'domain' | 'way'> & { newest: Way | null; last_at: Date | null }
+  >(
+    `select d.custom_domain as domain, case d.settings->>'way' when 'middleware' then 'middleware' else 'dns' end as way,
+            w.way as newest, w.last_at
+       from domain d
+       left join lateral (select way, last_at from integration_way where domain_id = d.id order by last_at desc limit 1) w
+              on true
+      where d.account_id = $1 and ($2::integer[] is null or d.id = any ($2)) order by d.custom_domain`,
+    [account, domains],
+  )
+  return rows.map(({ domain, way, newest, last_at }) => {
+    const seen = newest === null || last_at === null ? undefined : { way: newest, last_at }
+    return { domain, way, state: stateOf(seen, nowMs), last_at: last_at?.toISOString() ?? null }
+  })
+}
+
+function stateOf(newest: Pick<WayRow, 'way' | 'last_at'> | undefined, nowMs: number): Integration['state'] {
+  if (newest === undefined || newest.last_at.getTime() <= nowMs - SEEN_FOR_MS) return 'not_seen'
+  return newest.way
 }
 
 function evidenceOf(rows: readonly WayRow[], way: Way): Integration['ways'][Way] {

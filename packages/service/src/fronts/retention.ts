@@ -1,10 +1,10 @@
 import { deleteInSteps, removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import type pg from 'pg'
 
-/** An ended token is known for this time: its fronts get a refusal on which they open. */
+/** An ended token, or the key of a deleted account, is known for this time: its fronts get a refusal on which they open. */
 const ENDED_TOKENS_KEPT_DAYS = 90
 
-/** Figures are of the last 24 hours. */
+/** The owner sees figures of the last 24 hours, and checks have a token for a minute. */
 const EVIDENCE_KEPT_HOURS = 48
 
 const OLD_EVIDENCE = [
@@ -21,12 +21,13 @@ const OLD_EVIDENCE = [
 
 /** Removes site tokens that ended long ago, and old figures of fronts. */
 export async function removeOldFronts(pool: pg.Pool, steps: Steps = {}): Promise<number> {
-  // The token of a deleted account may not have been ended.
+  // Rows of a deleted account keep their hash without an owner, and nobody can revoke them: their 90 days begin here.
   await pool.query(
     'update site_token set ends_at = now() where account_id is null and (ends_at is null or ends_at > now())',
   )
   const tokens = { table: 'site_token', at: 'ends_at', keptDays: ENDED_TOKENS_KEPT_DAYS }
-  let removed = await removeOld(pool, tokens, steps)
+  const keys = { table: 'ended_api_key', at: 'ended_at', keptDays: ENDED_TOKENS_KEPT_DAYS }
+  let removed = (await removeOld(pool, tokens, steps)) + (await removeOld(pool, keys, steps))
   for (const statement of OLD_EVIDENCE) {
     removed += await deleteInSteps(pool, statement, [EVIDENCE_KEPT_HOURS], steps)
   }

@@ -1,5 +1,6 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { createSecret } from '../accounts/secrets.ts'
@@ -41,6 +42,7 @@ export async function createSiteToken(
       `insert into site_token (account_id, domain_id, token_hash, created_at, created_by) values ($1, $2, $3, $4, $5)`,
       [account, id, hash, now, author],
     )
+    await record(client, { account, action: 'site_token.created', domain, details: { token: SECRET } })
     return { token: raw, replaces_until: rows[0]?.ends_at.toISOString() ?? null }
   })
 }
@@ -82,22 +84,25 @@ export async function revokeSiteToken(
   nowMs: number,
 ): Promise<void> {
   await transaction(pool, async (client) => {
-    await endSiteTokens(client, account, await lockedDomain(client, account, domain), nowMs)
+    const ended = await endSiteTokens(client, account, await lockedDomain(client, account, domain), nowMs)
+    if (ended > 0) await record(client, { account, action: 'site_token.revoked', domain })
   })
 }
 
-/** Call it in the transaction that deletes or moves the domain. `nowMs` null: the database's time. */
+/** Call it in the transaction that deletes or moves the domain. `nowMs` null: the database's time. Returns how many tokens were valid. */
 export async function endSiteTokens(
   client: Queryable,
   account: AccountId,
   domain: DomainId,
   nowMs: number | null = null,
-): Promise<void> {
+): Promise<number> {
   const at = nowMs === null ? null : new Date(nowMs)
-  await client.query(
-    `update site_token set ends_at = least(ends_at, coalesce($3, clock_timestamp())) where account_id = $1 and domain_id = $2`,
+  const { rowCount } = await client.query(
+    `update site_token set ends_at = coalesce($3, clock_timestamp())
+      where account_id = $1 and domain_id = $2 and (ends_at is null or ends_at > coalesce($3, clock_timestamp()))`,
     [account, domain, at],
   )
+  return rowCount ?? 0
 }
 
 async function lockedDomain(client: Queryable, account: AccountId, domain: DomainName): Promise<DomainId> {

@@ -16,6 +16,14 @@ create index site_token_domain on site_token (domain_id);
 create index site_token_account on site_token (account_id);
 create index site_token_ended on site_token (ends_at) where ends_at is not null;
 
+-- API keys of deleted accounts, without whose they were: fronts that still send them get a refusal on which they open.
+create table ended_api_key (
+  id       integer generated always as identity primary key,
+  key_hash bytea not null unique,
+  ended_at timestamptz not null
+);
+create index ended_api_key_age on ended_api_key (ended_at);
+
 -- The newest crawler's request by each way: `proxy` (DNS or a front sends the request itself) or `middleware` (a front asks
 -- for the page).
 create table integration_way (

@@ -7,6 +7,8 @@ import type { MailSettings } from './mail-settings.ts'
 export type Mail = Letter & {
   to: string
   messageId?: string
+  /** The `messageId` of the e-mail that this one answers. */
+  answers?: string | null
   headers?: Record<string, string>
 }
 
@@ -62,7 +64,15 @@ export class Mailer implements MailSender {
   }
 
   /** Never rejects: errors are logged. */
-  async send({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
+  async send({
+    to,
+    subject,
+    text,
+    html,
+    messageId,
+    answers = null,
+    headers = {},
+  }: Mail): Promise<MailOutcome> {
     const { host, port, from } = this.#settings
     // Prevents header injection, in addition to earlier validation.
     if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
@@ -82,6 +92,8 @@ export class Mailer implements MailSender {
       text,
       html,
       messageId,
+      inReplyTo: answers ?? undefined,
+      references: answers ?? undefined,
       headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
     })
     this.#underWay.add(sending)
@@ -118,26 +130,58 @@ function reasonOf(error: unknown): string {
 }
 
 /** `url` contains the recipient's token; `endsAt` is ISO 8601 UTC. */
-export type SignInLetter = { kind: 'invitation' | 'reset'; to: string; url: string; endsAt: string }
+export type SignInLetter = { to: string; url: string; endsAt: string } & (
+  | { kind: 'invitation' | 'reset' }
+  | { kind: 'member'; account: string; invitedBy: string }
+)
 
-const WORDS = {
-  invitation: {
-    subject: 'Your Prepaint account',
-    lines: ['You have been invited to Prepaint. Set a password to create your account:'],
-    button: 'Set a password',
-    last: 'If you did not expect an invitation, ignore this e-mail: no account is created.',
-  },
-  reset: {
-    subject: 'Reset your Prepaint password',
-    lines: ['A new password was requested for your Prepaint account. Use this link to set it:'],
-    button: 'Set a new password',
-    last: 'If you did not request it, ignore this e-mail: your password stays the same.',
-  },
-} as const
+type Words = { subject: string; line: string; button: string; last: string }
 
-export function write({ kind, to, url, endsAt }: SignInLetter): Mail {
-  const { subject, lines, button, last } = WORDS[kind]
+function wordsOf(letter: SignInLetter): Words {
+  switch (letter.kind) {
+    case 'invitation':
+      return {
+        subject: 'Your Prepaint account',
+        line: 'You have been invited to Prepaint. Set a password to create your account:',
+        button: 'Set a password',
+        last: 'If you did not expect an invitation, ignore this e-mail: no account is created.',
+      }
+    case 'member':
+      return {
+        subject: 'You are invited to an account on Prepaint',
+        line: `${letter.invitedBy} invites you to join the account "${letter.account}" on Prepaint:`,
+        button: 'See the invitation',
+        last: 'If you did not expect an invitation, ignore this e-mail: you join nothing.',
+      }
+    case 'reset':
+      return {
+        subject: 'Reset your Prepaint password',
+        line: 'A new password was requested for your Prepaint account. Use this link to set it:',
+        button: 'Set a new password',
+        last: 'If you did not request it, ignore this e-mail: your password stays the same.',
+      }
+  }
+}
+
+/** Tells an owner that the account is going to be deleted. `url`: where that can be cancelled. */
+export function writeDeletion(letter: { to: string; account: string; deletesAt: string; url: string }): Mail {
+  const { to, account, deletesAt, url } = letter
+  const at = `${deletesAt.slice(0, 16).replace('T', ' ')} UTC`
+  const lines = [
+    `The account "${account}" will be deleted at ${at}, with its domains, pages, keys and figures.`,
+    'Until then everything goes on, and an owner can cancel it.',
+  ]
+  const foot = [{ text: 'You get this e-mail because you are an owner of the account.' }]
+  return {
+    to,
+    ...compose(`${account} will be deleted`, [{ lines, link: { url, label: 'See the account' } }], foot),
+  }
+}
+
+export function write(letter: SignInLetter): Mail {
+  const { to, url, endsAt } = letter
+  const { subject, line, button, last } = wordsOf(letter)
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
   const foot = [{ text: 'Or copy this link:', link: { url, label: url } }, { text: `${ends} ${last}` }]
-  return { to, ...compose(subject, [{ lines, link: { url, label: button } }], foot) }
+  return { to, ...compose(subject, [{ lines: [line], link: { url, label: button } }], foot) }
 }

@@ -48,7 +48,7 @@ $$;
 
 -- Nodes with an open dashboard hear of it.
 create or replace function record_incident(of_incident bigint, of_type text, of_key text) returns void language sql as $$
-  select pg_notify('incident', json_build_object('account', i.account_id, 'data', json_build_object(
+  select pg_notify('incident', json_build_object('account', i.account_id, 'domain_id', i.domain_id, 'data', json_build_object(
            'id', i.id, 'domain', d.custom_domain, 'kind', i.kind, 'state', i.state))::text),
          record_event(i.account_id, i.domain_id, i.id, of_type, of_key,
                       json_build_object('incident', incident_json(i, d.custom_domain)))

@@ -116,7 +116,9 @@ create table delivery (
   error           text,
   answer          text,
   ms              integer,
-  replay_of       bigint
+  replay_of       bigint,
+  -- The Message-ID of the e-mail that had it; null: an endpoint, or not sent.
+  letter          text
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index delivery_due on delivery (account_id, due_at) where state = 'waiting';
 create index delivery_line on delivery (account_id, id) where state = 'waiting';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalidField } from '@prepaint/contract/errors.ts'
-import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { type AccountId, type DomainId, type DomainName, wholeAccount } from '@prepaint/contract/ids.ts'
 import { ownBlockProblem } from '@prepaint/contract/rules/schema.ts'
 import {
   type DomainSettings,
@@ -20,6 +20,7 @@ import { deletePages, purgeAhead } from '@prepaint/pages/store/purge.ts'
 import { forgetRefusals } from '@prepaint/pages/store/refused-pages.ts'
 import { countOutdated, markOutdated } from '@prepaint/pages/store/stale-pages.ts'
 import { announceAccount, announceHost } from '@prepaint/postgres/announce.ts'
+import { changedFields, type Details, record, SECRET } from '@prepaint/postgres/audit'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
 import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
@@ -47,6 +48,8 @@ type DomainChange = {
   /** The name of who made the change, which its versions keep. */
   author?: string | undefined
   settings?: ChangedSettings | undefined
+  /** The name of the template that the settings are of. */
+  template?: string | undefined
   /** Seals `settings.origin_headers`. */
   vault?: Vault | undefined
 }
@@ -57,8 +60,13 @@ type ChangedSettings = {
     | undefined
 }
 
-/** Throws `site_limit` if the account has as many domains as its plan allows. */
-export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
+/** Throws `site_limit` if the account may not have `more` domains by its plan. */
+export async function checkSiteLimit(
+  db: Queryable,
+  plans: PlanCatalogue,
+  account: AccountId,
+  more = 1,
+): Promise<void> {
   const { rows } = await db.query<{ plan: string; current: number }>(
     `select plan, (select count(*)::int from domain where account_id = $1) as current
      from account where id = $1`,
@@ -67,7 +75,7 @@ export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, accoun
   const row = rows[0]
   if (row === undefined) throw new AppError('account_not_found')
   const { site_limit: allowed } = planNamed(plans, row.plan)
-  if (allowed !== null && row.current >= allowed) {
+  if (allowed !== null && row.current + more > allowed) {
     throw new AppError('site_limit', { fields: { current: row.current, allowed } })
   }
 }
@@ -83,22 +91,39 @@ export async function createDomain(
   view: DomainView,
 ): Promise<Domain> {
   return transaction(pool, async (client) => {
-    await client.query('select from account where id = $1 for no key update', [account])
+    await lockAccount(client, account)
     await checkSiteLimit(client, view.plans, account)
-    const { rows } = await client.query<{ id: DomainId }>(
-      `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3)
-       on conflict (custom_domain) do nothing returning id`,
-      [account, input.name, input.originUrl],
-    )
-    const id = rows[0]?.id
-    if (id === undefined) throw new AppError('domain_exists')
-    await expectCertificate(client, id)
-    await followDomain(client, id)
-    await askTask(client, { kind: REFRESH_AHEAD_TASK, key: id, accountId: account })
-    await announceHost(client, input.name)
+    if ((await addDomain(client, account, input)) === null) throw new AppError('domain_exists')
     const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
     return domain
   })
+}
+
+/** Call before `checkSiteLimit`, so that concurrent calls cannot exceed the plan. */
+export async function lockAccount(client: Queryable, account: AccountId): Promise<void> {
+  await client.query('select from account where id = $1 for no key update', [account])
+}
+
+/** Adds a domain in the caller's transaction, with all that follows a domain. Returns null if the name is registered. */
+export async function addDomain(
+  client: Queryable,
+  account: AccountId,
+  input: { name: DomainName; originUrl: string },
+): Promise<DomainId | null> {
+  const { rows } = await client.query<{ id: DomainId }>(
+    `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3)
+     on conflict (custom_domain) do nothing returning id`,
+    [account, input.name, input.originUrl],
+  )
+  const id = rows[0]?.id
+  if (id === undefined) return null
+  await expectCertificate(client, id)
+  await followDomain(client, id)
+  await askTask(client, { kind: REFRESH_AHEAD_TASK, key: id, accountId: account })
+  await announceHost(client, input.name)
+  const details = { origin_url: input.originUrl }
+  await record(client, { account, action: 'domain.added', domain: input.name, details })
+  return id
 }
 
 /** Changes a domain. Throws `domain_not_found` also for a domain of another account. */
@@ -109,20 +134,30 @@ export async function updateDomain(
   change: DomainChange,
   view: DomainView,
 ): Promise<DomainWithSettings> {
-  checkOwnBlocks(change, name)
   await admitSecrets(change)
-  return retriedTransaction(pool, async (client) => {
-    const before = await lockDomain(client, account, name)
-    await writeChange(client, before.id, change)
-    const after = await foundDomain(client, account, name, view)
-    checkTerms(after.settings)
-    await keepVersions(client, after, change, before.settings)
-    await endWhatIsOver(client, before, after, change)
-    await announceHost(client, name)
-    if (rendersDiffer(before, after, change)) await restartRenders(client, after.id)
-    await forgetRefusals(client, after.id)
-    return after
-  })
+  return retriedTransaction(pool, (client) => updateWithin(client, account, name, change, view))
+}
+
+/** As `updateDomain`, in the transaction of the caller. Not for `origin_headers`. */
+export async function updateWithin(
+  client: Queryable,
+  account: AccountId,
+  name: DomainName,
+  change: DomainChange,
+  view: DomainView,
+): Promise<DomainWithSettings> {
+  checkOwnBlocks(change, name)
+  const before = await lockDomain(client, account, name)
+  await writeChange(client, before.id, change)
+  const after = await foundDomain(client, account, name, view)
+  checkTerms(after.settings)
+  const kept = await keepVersions(client, after, change, before.settings)
+  await recordChange(client, account, before, after, change, kept)
+  await endWhatIsOver(client, before, after, change)
+  await announceHost(client, name)
+  if (rendersDiffer(before, after, change)) await restartRenders(client, after.id)
+  await forgetRefusals(client, after.id)
+  return after
 }
 
 /** Throws `invalid_field` for a rule that blocks the domain itself, which would leave no page. */
@@ -262,21 +297,64 @@ async function keepVersions(
   { id, settings: after }: DomainWithSettings,
   { settings = {}, author = 'command line' }: DomainChange,
   before: DomainSettings,
-): Promise<void> {
+): Promise<{ rules: boolean; robots: boolean }> {
   const policyOf = ({ categories, preferences, terms_url }: DomainSettings) => ({
     categories,
     preferences,
     terms_url,
   })
   const { robots } = settings
+  let isRobotsNew = false
   if (robots !== undefined) {
     const content = { mode: robots.mode, text: robots.text ?? '' }
-    await addVersion(client, id, { kind: 'robots', content, author, before: { mode: 'origin', text: '' } })
+    isRobotsNew = await addVersion(client, id, {
+      kind: 'robots',
+      content,
+      author,
+      before: { mode: 'origin', text: '' },
+    })
   }
   const policy = { content: policyOf(after), before: policyOf(before) }
   await addVersion(client, id, { kind: 'policy', author, ...policy })
   const rules = { content: { rules: after.rules }, before: { rules: before.rules } }
-  await addVersion(client, id, { kind: 'rules', author, ...rules })
+  const isRulesNew = await addVersion(client, id, { kind: 'rules', author, ...rules })
+  return { rules: isRulesNew, robots: isRobotsNew }
+}
+
+/** Rules and robots.txt have actions of their own; their text is in the version. */
+async function recordChange(
+  client: Queryable,
+  account: AccountId,
+  before: LockedDomain,
+  after: DomainWithSettings,
+  { settings = {}, template }: DomainChange,
+  kept: { rules: boolean; robots: boolean },
+): Promise<void> {
+  const domain = after.custom_domain
+  const old = { origin_url: before.originUrl, is_active: before.isActive, ...plainSettings(before.settings) }
+  const now = { origin_url: after.origin_url, is_active: after.is_active, ...plainSettings(after.settings) }
+  const details: Details = changedFields(old, now)
+  if (settings.origin_headers !== undefined) details['origin_headers'] = SECRET
+  if (template !== undefined) {
+    if (kept.rules) details['rules'] = { old: before.settings.rules.length, new: after.settings.rules.length }
+    await record(client, { account, action: 'template.applied', domain, target: template, details })
+    return
+  }
+  if (Object.keys(details).length > 0)
+    await record(client, { account, action: 'domain.changed', domain, details })
+  if (kept.rules) {
+    const counts = { rules: { old: before.settings.rules.length, new: after.settings.rules.length } }
+    await record(client, { account, action: 'rules.changed', domain, details: counts })
+  }
+  if (kept.robots) {
+    const modes = { mode: { old: before.settings.robots.mode, new: after.settings.robots.mode } }
+    await record(client, { account, action: 'robots.changed', domain, details: modes })
+  }
+}
+
+function plainSettings(settings: DomainSettings): object {
+  const { rules: _rules, robots: _robots, origin_headers: _headers, ...plain } = settings
+  return plain
 }
 
 /**
@@ -308,6 +386,8 @@ export async function deleteDomain(
     const deleted = rows[0]
     if (deleted === undefined) throw new AppError('domain_not_found')
     await cancelWaitingOfDomain(patient, id)
+    const details = { origin_url: deleted.origin_url }
+    await record(client, { account, action: 'domain.deleted', domain: name, details })
     await announceHost(client, name)
     // Live views listen by account: the name no longer leads to the domain.
     await announceAccount(client, account)
@@ -321,7 +401,7 @@ async function foundDomain(
   name: DomainName,
   view: DomainView,
 ): Promise<DomainWithSettings> {
-  const domain = await findDomain(db, account, name, view)
+  const domain = await findDomain(db, wholeAccount(account), name, view)
   if (domain === null) throw new AppError('domain_not_found')
   return domain
 }

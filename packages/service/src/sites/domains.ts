@@ -1,5 +1,5 @@
 import { utcMonth } from '@prepaint/contract/dates.ts'
-import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, DomainName, Scope } from '@prepaint/contract/ids.ts'
 import type { ComparedPage } from '@prepaint/contract/settings/devices.ts'
 import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
@@ -37,24 +37,28 @@ export type OwnedDomain = {
   indexnowKey: string | null
 }
 
-export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
+export async function listDomains(
+  db: Queryable,
+  { account, domains }: Scope,
+  view: DomainView,
+): Promise<Domain[]> {
   const { rows } = await db.query<DomainRow>(
-    `${SELECT_DOMAIN} where d.account_id = $3 order by d.custom_domain`,
-    [utcMonth(view.nowMs), new Date(view.nowMs), account],
+    `${SELECT_DOMAIN} where d.account_id = $3 and ($4::integer[] is null or d.id = any ($4)) order by d.custom_domain`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account, domains],
   )
   return rows.map((row) => toDomain(row, view))
 }
 
-/** Returns null if the domain is unknown or another account's. */
+/** Returns null if the domain is unknown, another account's, or not within the scope. */
 export async function findDomain(
   db: Queryable,
-  account: AccountId,
+  { account, domains }: Scope,
   name: DomainName,
   view: DomainView,
 ): Promise<DomainWithSettings | null> {
   const { rows } = await db.query<DomainRow>(
-    `${SELECT_DOMAIN} where d.account_id = $3 and d.custom_domain = $4`,
-    [utcMonth(view.nowMs), new Date(view.nowMs), account, name],
+    `${SELECT_DOMAIN} where d.account_id = $3 and d.custom_domain = $4 and ($5::integer[] is null or d.id = any ($5))`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account, name, domains],
   )
   const row = rows[0]
   if (row === undefined) return null
@@ -74,27 +78,28 @@ export async function listAllDomains(
   return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
 }
 
-/** Returns null if the domain is unknown or another account's. */
+/** Returns null if the domain is unknown, another account's, or not within the scope. */
 export async function findOwnedDomain(
   db: Queryable,
-  account: AccountId,
+  { account, domains }: Scope,
   name: DomainName,
 ): Promise<OwnedDomain | null> {
   const { rows } = await db.query<OwnedRow>({
     name: 'owned-domain',
     text: `select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain
-           where account_id = $1 and custom_domain = $2`,
-    values: [account, name],
+           where account_id = $1 and custom_domain = $2 and ($3::integer[] is null or id = any ($3))`,
+    values: [account, name, domains],
   })
   const row = rows[0]
   return row === undefined ? null : toOwnedDomain(row)
 }
 
 /** Lists domains by id, the order in which their rows are locked. */
-export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
+export async function listOwnedDomains(db: Queryable, { account, domains }: Scope): Promise<OwnedDomain[]> {
   const { rows } = await db.query<OwnedRow>(
-    'select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain where account_id = $1 order by id',
-    [account],
+    `select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain
+      where account_id = $1 and ($2::integer[] is null or id = any ($2)) order by id`,
+    [account, domains],
   )
   return rows.map(toOwnedDomain)
 }

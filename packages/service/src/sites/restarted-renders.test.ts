@@ -1,7 +1,7 @@
 /** A change wins over a render that began before it: the real queue, and renders whose result comes after the change. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { type DomainId, type DomainName, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { listVersions } from '@prepaint/pages/site-files/versions.ts'
 import { until } from '../../../../test/support/condition.ts'
@@ -87,7 +87,7 @@ describe('a render that began before a change', () => {
     const [, first] = await listVersions(queue.pool, domain, 'rules')
     const job = await queue.running(domain)
     const { account, name } = await owned(domain)
-    const found = await findOwnedDomain(queue.pool, account, name)
+    const found = await findOwnedDomain(queue.pool, wholeAccount(account), name)
     const by = { domain: { ...found!, account }, author: 'owner' }
     await restoreVersion(queue.pool, by, first!.id, VIEW)
     assert.equal((await queue.complete(job, RENDERED)).state, 'queued')
@@ -99,10 +99,10 @@ describe('a render that began before a change', () => {
     await queue.pool.query(`update job set state = 'queued' where id = $1`, [job.id])
     const claiming = await queue.pool.connect()
     // A claim holds this lock from before it reads the settings until its commit.
-    await claiming.query('begin; select pg_advisory_xact_lock(7226, 0)')
+    await claiming.query(`begin; select pg_advisory_xact_lock_shared(7228, ${domain})`)
     await claiming.query(`update job set state = 'running' where id = $1`, [job.id])
     const changing = change(domain, { settings: { rules: RULES } as Change['settings'] })
-    const waiting = `select 1 from pg_locks where locktype = 'advisory' and classid = 7226 and objid = 0 and not granted
+    const waiting = `select 1 from pg_locks where locktype = 'advisory' and classid = 7228 and objid = ${domain} and not granted
       and database = (select oid from pg_database where datname = current_database())`
     await until('the change waits for the claim', async () => (await queue.column(waiting)).length === 1)
     await claiming.query('commit')

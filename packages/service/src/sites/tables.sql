@@ -26,3 +26,34 @@ create table origin_header (
   shown      jsonb not null,
   key_sealed bytea not null
 );
+
+-- Tags in the owner's order and spelling; no two of a domain differ only in case. Apart from `domain`, which many statements
+-- join: without statistics, PostgreSQL estimates the number of its rows by their width.
+create table domain_tags (
+  domain_id integer primary key references domain on delete cascade,
+  tags      text[] not null
+);
+
+-- Settings that are copied to domains. A domain keeps no link to its template.
+create table settings_template (
+  id         integer generated always as identity primary key,
+  account_id integer not null references account on delete cascade,
+  name       text not null,
+  settings   jsonb not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create unique index settings_template_name on settings_template (account_id, lower(name));
+
+-- Where the names of domains lead. Nodes look again when it is due; packages/service/src/sites/reachability/dns-looks.ts.
+create table dns_look (
+  domain_id  integer primary key references domain on delete cascade,
+  state      text not null default 'not-checked',
+  -- All addresses of the name, public or not.
+  addresses  text[] not null default '{}',
+  -- Null: never.
+  checked_at timestamptz,
+  -- When somebody last looked at the state.
+  watched_at timestamptz not null default '-infinity'
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+create index dns_look_due on dns_look (checked_at);

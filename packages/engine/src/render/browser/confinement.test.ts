@@ -18,7 +18,7 @@ import { listProcesses } from '../../../../../test/support/processes.ts'
 import { openRenderer } from '../../../../../test/support/renderer.ts'
 import { type BrowserBinary, findBrowser } from './browser-binary.ts'
 import { BrowserStartError, launchBrowser } from './browser-process.ts'
-import { BROWSER_RLIMITS, viewOf } from './confinement.ts'
+import { BROWSER_RLIMITS, LOWER_PRIORITY, viewOf } from './confinement.ts'
 import { processesOfGroup } from './process-group.ts'
 
 /** The browser's environment must not hold what stands in ours. */
@@ -65,7 +65,9 @@ function assertConfined(pid: number): void {
   assert(hard('Max file size') <= BROWSER_RLIMITS.fileBytes)
   assert.equal(hard('Max core file size'), 0)
 
-  assert.equal(file(pid, 'stat').split(') ')[1]!.split(' ')[16], '10', 'a lower priority')
+  // 19 for a page that is busy for long, such as the one that is kept ready on a slow machine.
+  const nice = Number(file(pid, 'stat').split(') ')[1]!.split(' ')[16])
+  assert(nice >= LOWER_PRIORITY, `a lower priority: ${nice}`)
   assert.doesNotMatch(file(pid, 'environ'), /secret-of-the-node|DATABASE_URL|PREPAINT_|npm_/)
   assert.doesNotMatch(file(pid, 'cmdline'), /remote-debugging-port/)
 }

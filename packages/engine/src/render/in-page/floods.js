@@ -1,5 +1,5 @@
 // Work for processes that pages of all sites share. A page that asks for far more than pages need is refused: the calls
-// reach these processes faster than Node could hear of them (bench/floods.ts).
+// reach these processes faster than Node could hear of them (bench/page-floods.ts).
 {
   const { DOMException, TypeError: FetchError } = window
   // A frame has its own count, so less of it.

@@ -32,7 +32,7 @@ const complete: Record<string, string> = {
         await new Promise((resolve) => {
           const reader = new FileReader()
           reader.onload = resolve
-          reader.readAsText(new Blob(['x'.repeat(3e6)]))
+          reader.readAsText(new Blob(['x'.repeat(5e5)]))
         })
       show(await answer.json())
     })`,
@@ -52,7 +52,7 @@ const complete: Record<string, string> = {
       setTimeout(() => { show('late'); window.prerenderReady = true }, 1000)`,
 }
 
-describe('what a page still does is in its snapshot', { concurrency: 4 }, () => {
+describe('what a page still does is in its snapshot', { concurrency: 2 }, () => {
   for (const [name, script] of Object.entries(complete))
     it(name, async () => assert.match(await htmlOf(name, script), /<li>late<\/li>/))
 

@@ -8,8 +8,8 @@ import { pageHeaders, pageStatus } from './page-headers.ts'
 type Redirect = Extract<RenderOutcome, { kind: 'redirect' }>
 type Metas = { statusCode: string | null; headers: string[] }
 
-/** The page leaves: its next document is here soon, and has no metas of this one. */
-const READ_MS = 300
+/** A page that computes for ever cannot be read. If its next document comes, reading ends at once. */
+const READ_MS = 2_000
 
 /** As `takeMetas` of in-page/snapshot.js reads them. */
 const READ_METAS = `(() => {

@@ -166,7 +166,7 @@ ends(redirect(301, '/other'), {
   'a redirect by script, beside which prerender-status-code says 301': withHead`${MOVED}<script>location.replace('/elsewhere')</script>`,
   'a redirect by script to another site, beside which prerender-status-code says 301': withHead`${MOVED}<script>location.href = '${ELSEWHERE}'</script>`,
   'a later redirect by script, beside which prerender-status-code says 301': withHead`${MOVED}<script>setTimeout(() => { location.href = '/elsewhere' }, 800)</script>`,
-  'a redirect by meta refresh, behind which prerender-status-code says 301': withHead`<meta http-equiv="refresh" content="0; url=/other">${MOVED}`,
+  'a redirect by meta refresh, behind which prerender-status-code says 301': withHead`<meta http-equiv="refresh" content="1; url=/other">${MOVED}`,
   'a redirect by meta refresh, whose status is in prerender-status-code alone': withHead`<meta http-equiv="refresh" content="1; url=/other">${meta('prerender-status-code', 301)}`,
   'a redirect by script, which has set render:status_code and render:header just before': scripted`for (const [name, content] of [['render:status_code', '301'], ['render:header', 'Location: /other']])
     document.head.append(Object.assign(document.createElement('meta'), { name, content }))

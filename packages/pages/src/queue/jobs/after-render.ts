@@ -4,6 +4,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { factsForSitemap, type NotedPage, notePageGone, notePages } from '../../site-files/page-facts.ts'
+import type { BodyStore } from '../../store/bodies/body-store.ts'
 import { Digester } from '../../store/page-digests.ts'
 import { detailOf, type Found } from '../judging/effect.ts'
 import type { SiteWatch } from '../judging/prober.ts'
@@ -24,12 +25,12 @@ export class AfterRender {
   readonly #pending = new Set<Promise<void>>()
 
   /** Without `sites`, nothing is learnt about sites: they are not probed for soft 404s. */
-  constructor(pool: pg.Pool, clock: Clock, log: Log, sites?: SiteWatch) {
+  constructor(pool: pg.Pool, bodies: BodyStore, clock: Clock, log: Log, sites?: SiteWatch) {
     this.#pool = pool
     this.#clock = clock
     this.#log = log
     this.#sites = sites
-    this.#digester = new Digester(pool, log)
+    this.#digester = new Digester(pool, bodies, log)
     this.#records = new RecordKeeper(pool)
     this.#notePage = joined<NotedPage, void>((pages) => this.#notePages(pages), { most: 50, underWay: 1 })
   }

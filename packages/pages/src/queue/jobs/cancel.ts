@@ -1,4 +1,5 @@
 import type { DomainId, JobId } from '@prepaint/contract/ids.ts'
+import { JOB_QUEUED_CHANNEL, priorityNumber } from '@prepaint/contract/outcome/job.ts'
 import { PAGE_VARIANTS, type PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
@@ -8,12 +9,8 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
  */
 export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
   const { rows } = await db.query(
-    `with cancelled as (
-       update job set state = 'cancelled', outcome = 'cancelled', detail = 'by the operator', finished_at = now(),
-              lease_until = null
-        where id = $1 and state in ('queued', 'running')
-       returning id)
-     select pg_notify('job_done', id::text) from cancelled`,
+    `with open as materialized (select id from job where id = $1 and state in ('queued', 'running') for update)
+     select end_jobs(array[id], 'cancelled', 'cancelled', 'by the operator'), pg_notify('job_done', id::text) from open`,
     [id],
   )
   return rows.length > 0
@@ -29,15 +26,16 @@ export async function cancelJobs(
   variants: readonly PageVariant[] = PAGE_VARIANTS,
 ): Promise<number> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
+  await keepClaimsOut(client, domain)
   const { rows } = await client.query<{ cancelled: number }>(
-    `with cancelled as (
-       update job set state = 'cancelled', outcome = 'cancelled', finished_at = now(), lease_until = null
-        where domain_id = $1 and variant = any ($2) and state in ('queued', 'running')
-       returning id, priority
+    `with open as materialized (
+       select id, priority from job
+        where domain_id = $1 and variant = any ($2) and state in ('queued', 'running') for update
      ),
      -- Crawlers wait for these. Waits for other jobs poll twice a second.
-     told as (select pg_notify('job_done', id::text) from cancelled where priority = 0)
-     select (select count(*) from cancelled)::integer as cancelled, (select count(*) from told) as told`,
+     told as (select pg_notify('job_done', id::text) from open where priority = 0)
+     select (select count(*) from open)::integer as cancelled, (select count(*) from told) as told,
+            end_jobs((select array_agg(id) from open), 'cancelled', 'cancelled', null)`,
     [domain, variants],
   )
   return rows[0]?.cancelled ?? 0
@@ -46,6 +44,7 @@ export async function cancelJobs(
 /** Cancels jobs of phones, as `cancelJobs` does. Open jobs of both variants then render the desktop page only. */
 export async function cancelMobileJobs(client: Queryable, domain: DomainId): Promise<void> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
+  await keepClaimsOut(client, domain)
   const open = `domain_id = $1 and state in ('queued', 'running')`
   await client.query(`update job set is_both = false where ${open} and is_both`, [domain])
   await cancelJobs(client, domain, ['mobile'])
@@ -57,13 +56,27 @@ export async function cancelMobileJobs(client: Queryable, domain: DomainId): Pro
  * being stored now.
  *
  * A claim reads the domain's settings under the lock that is taken here. One under way is waited for, so that its job is
- * found; a later one waits for the commit and reads the new settings.
+ * found; later ones pass over the domain until the commit, and then read the new settings.
  */
 export async function restartRenders(client: Queryable, domain: DomainId): Promise<void> {
-  await client.query('select pg_advisory_xact_lock(7226, 0)')
+  await keepClaimsOut(client, domain)
   await client.query(`update job set superseded = true where domain_id = $1 and state = 'running'`, [domain])
 }
 
 export async function deleteJobs(client: Queryable, domain: DomainId): Promise<void> {
+  await keepClaimsOut(client, domain)
   await client.query('delete from job where domain_id = $1', [domain])
+}
+
+/**
+ * Waits for claims of the domain's jobs that are under way. Others pass over the domain until the commit, which wakes the
+ * nodes. Call it before the counts of the domain change: otherwise a claim would wait for this transaction, and all
+ * accounts of its lane with it.
+ */
+async function keepClaimsOut(client: Queryable, domain: DomainId): Promise<void> {
+  await client.query('select pg_advisory_xact_lock(7228, $1), pg_notify($2, $3)', [
+    domain,
+    JOB_QUEUED_CHANNEL,
+    String(priorityNumber('refresh')),
+  ])
 }

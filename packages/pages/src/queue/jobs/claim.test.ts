@@ -219,7 +219,7 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     assert.deepEqual(claimed, [{ ...again, attempts: 1, captureByMs }], 'as any claim gives it')
     const { rows } = await queue.pool.query('select id, request_id from job')
     assert.deepEqual(rows, [{ id: job, request_id: 'request' }])
-    assert.deepEqual(await miss(domain), { job, claimed: [] }, 'a second one joins what runs')
+    assert.deepEqual(await miss(domain), { job, claimed: [], isMore: false }, 'a second one joins what runs')
   })
 
   it('a missed page takes its turn: the jobs that are first are claimed, as far as there is room', async () => {
@@ -238,7 +238,7 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     const [domain, other] = [await queue.domain({ plan: 'starter' }), await queue.domain()]
     await queue.useRenders(domain, 1_200)
     await enqueue(queue.pool, other, [HOME], 'live')
-    assert.deepEqual(await miss(domain), { job: 'over-quota', claimed: [] })
+    assert.deepEqual(await miss(domain), { job: 'over-quota', claimed: [], isMore: false })
     assert.deepEqual(await queue.jobs(domain), [])
     assert.equal((await queue.jobs(other))[0]?.state, 'queued')
     await queue.useRenders(domain, 1_199)

@@ -136,12 +136,10 @@ export class Claims {
     )
   }
 
-  async claim(
-    { slots, backgroundSlots, occupied, plain = [] }: FreeSlots,
-    nowMs: number,
-  ): Promise<ClaimedJob[]> {
+  /** Claims in one transaction. What is claimed runs from now on: begin it before the next claim, which may wait or fail. */
+  async claim({ slots, backgroundSlots, occupied, plain = [] }: FreeSlots, nowMs: number): Promise<Claimed> {
     const { accountCap, domainCap, domainBackgroundCap, leaseMs } = this.#rules
-    const { rows } = await this.#pool.query<ClaimedRow>({
+    const { rows } = await this.#pool.query<Row>({
       ...this.#claim,
       values: [
         this.#node,
@@ -157,18 +155,19 @@ export class Claims {
         BROUGHT,
       ],
     })
-    return rows.map((row) => this.#claimedJob(row, nowMs))
+    return this.#claimed(rows, nowMs)
   }
 
   /** Queues a live job as `EnqueueLive` does, and claims, in one round trip. Throws `queue_full` or `domain_not_found`. */
   async claimLive(
     { page, requestId, crawler = null }: Miss,
-    { slots, backgroundSlots, occupied }: FreeSlots,
+    free: FreeSlots,
     nowMs: number,
   ): Promise<ClaimedLive> {
+    const { slots, backgroundSlots, occupied } = free
     const { accountCap, domainCap, domainBackgroundCap, leaseMs, liveWaitMs } = this.#rules
     await rememberSpelling(this.#pool, page)
-    const { rows } = await this.#pool.query<Row>({
+    const { rows } = await this.#pool.query<LiveRow>({
       ...this.#claimLive,
       values: [
         page.domain,
@@ -192,22 +191,31 @@ export class Claims {
     })
     const first = rows[0]
     if (first === undefined) throw new AppError('domain_not_found')
-    if (first.is_over) return { job: 'over-quota', claimed: [] }
+    if (first.is_over) return { job: 'over-quota', claimed: [], isMore: false }
     if (first.asked_id === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
-    const claimed = rows.flatMap((row) => (row.job_id === null ? [] : [this.#claimedJob(row, nowMs)]))
-    return { job: first.asked_id, claimed }
+    return { job: first.asked_id, ...this.#claimed(rows, nowMs) }
   }
 
-  #claimedJob(row: ClaimedRow, nowMs: number): ClaimedJob {
-    return claimedJob(row, this.#node, captureByMs(row, this.#rules.liveWaitMs, nowMs))
+  #claimed(rows: readonly Row[], nowMs: number): Claimed {
+    const { liveWaitMs } = this.#rules
+    const claimed = rows.flatMap((row) =>
+      row.job_id === null ? [] : [claimedJob(row, this.#node, captureByMs(row, liveWaitMs, nowMs))],
+    )
+    return { claimed, isMore: rows[0]?.is_more === true }
   }
 }
 
+/** `isMore`: jobs may wait that another claim kept this one from: claim again. */
+type Claimed = { claimed: ClaimedJob[]; isMore: boolean }
+
 type Miss = { page: AskedPage; requestId: string; crawler?: string | null }
 
-type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
+type ClaimedLive = Claimed & { job: JobId | 'over-quota' }
 
-type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })
+/** `is_more` is the same in all rows, and null if nothing was claimed. */
+type Row = { is_more: boolean | null } & (ClaimedRow | { job_id: null })
+
+type LiveRow = { is_over: boolean; asked_id: JobId | null } & Row
 
 /** The snapshot, its judgement, and the way to the crawler take about this long. */
 const ANSWER_MS = 1_000

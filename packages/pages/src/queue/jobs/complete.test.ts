@@ -12,6 +12,7 @@ import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
+import { parseInvalidations } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { notifiedBy, waitingForLocks } from '../../../../../test/support/database.ts'
@@ -25,36 +26,42 @@ import { cancelJobs } from './cancel.ts'
 import { JobCompleter } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import { Lease } from './lease.ts'
+import { Notices } from './notices.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
 
 const queue = await openQueue()
+/** For tests that hear what is told: ends in other tests are told a moment later. */
+const quiet = await openQueue()
 const listener = await queue.listener()
 const DONE = { state: 'done', outcome: 'rendered' } as const
 
 describe('what an outcome does', () => {
   it('a rendered page is stored as it is served, counted, and told to the other nodes', async () => {
-    const domain = await queue.domain()
-    await queue.pool.query(
+    const domain = await quiet.domain()
+    await quiet.pool.query(
       `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/', 301, '/new', now())`,
       [domain],
     )
-    const job = await queue.running(domain)
+    const job = await quiet.running(domain)
     const html = `<!doctype html><p>${'grüße '.repeat(1_000)}\0</p>`
     const headers: [string, string][] = ['1', 'b\0c\ud800'].map((value) => ['x-a', value])
-    const heard = await notifiedBy(queue, ['invalidate', 'job_done', 'job_queued'], async () => {
-      assert.deepEqual(await queue.complete(job, { kind: 'rendered', status: 404, headers, html }), DONE)
+    const heard = await notifiedBy(quiet, ['invalidate', 'job_done', 'job_queued'], async () => {
+      const notices = new Notices(quiet.pool, silentLog())
+      const complete = quiet.completer({ notices })
+      assert.deepEqual(await complete(job, { kind: 'rendered', status: 404, headers, html }), DONE)
+      await notices.close()
     })
-    const page = await queue.page(domain)
+    const page = await quiet.page(domain)
     assert(page?.kind === 'page', 'the redirect gave way to the page')
     assert.equal(page.status, 404)
     assert.deepEqual(page.headers.map(String), ['x-a,1', 'x-a,bc\ufffd'])
     assert.equal(brotliDecompressSync(page.bodyBr).toString(), html)
     assert.equal(page.htmlBytes, Buffer.byteLength(html))
     assert.match(page.etag, /^[\w-]{22}$/)
-    assert.equal(await queue.renders(domain), 1)
+    assert.equal(await quiet.renders(domain), 1)
     const [told = '', ...ends] = heard
     const stored = page.renderedAtMs
-    assert.deepEqual(JSON.parse(told), { domain, path: '/', stored })
+    assert.deepEqual(JSON.parse(told), { stored_pages: [[domain, '/', stored]] })
     assert.deepEqual(ends, [job.id])
   })
 
@@ -69,6 +76,24 @@ describe('what an outcome does', () => {
     assert.deepEqual(await queue.stored(domain), ['/'])
   })
 
+  it('redirects and repeated renders notify of nothing in their commits, which would lock the server: they are told afterwards', async () => {
+    const domain = await quiet.domain()
+    const [moved, crashed] = [await quiet.running(domain, '/moved'), await quiet.running(domain, '/crashed')]
+    const told: string[] = []
+    const query = async ({ values }: { values: [string[], string[]] }) => void told.push(...values[1])
+    const notices = new Notices({ query } as never, silentLog())
+    const complete = quiet.completer({ notices })
+    const heard = await notifiedBy(quiet, ['invalidate', 'job_done', 'job_queued'], async () => {
+      await complete(moved, { kind: 'redirect', status: 301, location: 'https://e.example/' })
+      await complete(crashed, { kind: 'crashed', reason: 'the tab died' })
+      await notices.close()
+    })
+    assert.deepEqual(heard, [])
+    const [stored] = parseInvalidations(told[0]!)
+    assert.partialDeepStrictEqual(stored, { kind: 'page', domain, page: { path: '/moved' } })
+    assert.deepEqual(told.slice(1), [moved.id, '0'])
+  })
+
   it('a crashed render is tried once more after a back-off, then it has failed', async () => {
     const domain = await queue.domain()
     const crash = { kind: 'crashed', reason: 'the tab died' } as const
@@ -77,6 +102,45 @@ describe('what an outcome does', () => {
     await queue.pool.query('update job set run_at = now()')
     const [again] = await queue.claim()
     assert.deepEqual(await queue.complete(again!, crash), { state: 'failed', outcome: 'crashed' })
+  })
+})
+
+describe('a result whose commit was not confirmed', () => {
+  // As if the connection had broken between the commit and its confirmation.
+  const failAfter =
+    (query: (...args: never[]) => unknown, name: string) =>
+    async (...args: never[]) => {
+      const result = await query.apply(quiet.pool, args)
+      if ((args[0] as unknown as { name?: string }).name !== name) return result
+      throw new Error('Connection terminated unexpectedly')
+    }
+
+  it('is told to the other nodes when it breaks, and again when the job is found ended', async (t) => {
+    const domain = await quiet.domain()
+    const job = await quiet.running(domain)
+    const notices = new Notices(quiet.pool, silentLog())
+    const complete = quiet.completer({ notices })
+    const heard = await notifiedBy(quiet, ['invalidate', 'job_done'], async () => {
+      const { query } = quiet.pool
+      const broken = t.mock.method(
+        quiet.pool,
+        'query',
+        failAfter(query as never, 'store-keep-pages') as never,
+      )
+      await assert.rejects(complete(job, RENDERED), /Connection terminated/)
+      broken.mock.restore()
+      assert.deepEqual(await complete(job, RENDERED), { state: 'taken-away' })
+      await notices.close()
+    })
+    const pages = heard.filter((payload) => payload.startsWith('{')).flatMap(parseInvalidations)
+    assert.deepEqual(
+      pages.map((told) => told.kind === 'page' && told.domain),
+      pages.map(() => domain),
+    )
+    assert.equal(pages.length, 2)
+    const ended = heard.filter((payload) => !payload.startsWith('{'))
+    assert.deepEqual(ended.join().split(','), [job.id, job.id])
+    assert.deepEqual(await quiet.stored(domain), ['/'])
   })
 })
 
@@ -209,7 +273,14 @@ describe('a redirect to another spelling of the page', () => {
   })
 })
 
-const reap = () => new JobCompleter(queue.pool, DEFAULT_PLANS, systemClock).reap()
+const reap = () =>
+  new JobCompleter(
+    queue.pool,
+    DEFAULT_PLANS,
+    systemClock,
+    new Notices(queue.pool, silentLog()),
+    queue.bodies,
+  ).reap()
 const leaseOf = (node: string, runs: Parameters<typeof Lease.start>[2] = []) =>
   Lease.start(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
 
@@ -229,6 +300,25 @@ describe('reaping', () => {
     await queue.claim({ node })
     await lease.close()
     await until('the lock of the node is free', async () => (await reap()) === 1)
+  })
+
+  it('the reaper does not deadlock with a statement that changes jobs of the same domains', async () => {
+    const [again, wornOut] = [await queue.domain(), await queue.domain()]
+    for (const domain of [again, wornOut]) await enqueue(queue.pool, domain, [HOME], 'warm')
+    await queue.claim({ node: 'dead' })
+    await queue.pool.query('update job set faults = 2 where domain_id = $1', [wornOut])
+    const count = 'update queue_running set running = running where domain_id = $1'
+    const reaping = await transaction(queue.pool, async (client) => {
+      await client.query(count, [again])
+      const reaping = reap()
+      await until('it waits', async () => (await waitingForLocks(queue.pool)) === 1)
+      // The order of the domains.
+      await client.query(count, [wornOut])
+      return { reaping }
+    })
+    assert.equal(await reaping.reaping, 2)
+    const states = async (domain: DomainId) => columns(await queue.jobs(domain), 'state').flat()
+    assert.deepEqual([await states(again), await states(wornOut)], [['queued'], ['failed']])
   })
 
   it('the reaper gives up on a job that outlives its third node; the page for phones follows all the same', async () => {

@@ -1,10 +1,13 @@
 import { AppError, unreachable } from '@prepaint/contract/errors.ts'
-import type { JobEnd, JobOutcome } from '@prepaint/contract/outcome/job.ts'
+import type { JobId } from '@prepaint/contract/ids.ts'
+import { type JobEnd, type JobOutcome, PRIORITIES, type Priority } from '@prepaint/contract/outcome/job.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import { isAway } from '@prepaint/postgres/away.ts'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { takeRender } from '../../quota.ts'
+import type { BodyStore } from '../../store/bodies/body-store.ts'
 import { keepRedirect, keepUnstored, noteRefusal } from '../../store/keep-page.ts'
 import { deletePages } from '../../store/purge.ts'
 import { noteOutcome } from '../../store/refused-pages.ts'
@@ -15,12 +18,24 @@ import { keepTried } from '../tries/rule-tries.ts'
 import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
 import { enqueue } from './enqueue.ts'
+import type { Notices } from './notices.ts'
 
 export type Completion =
   | (JobEnd & { detail?: string })
   | { state: 'queued' }
   /** The job is no longer this node's: nothing was stored. */
   | { state: 'taken-away' }
+
+/** What a transaction did, of which others are told after the commit. */
+type Done = {
+  completion: Completion
+  /** How many edges wait for the job. */
+  waiters?: number
+  /** The job waits again. */
+  queued?: Priority
+  /** A redirect was stored. */
+  storedMs?: number
+}
 
 const FAULT_BACK_OFF_MS = 500
 
@@ -29,27 +44,62 @@ export class JobCompleter {
   readonly #pool: pg.Pool
   readonly #plans: PlanCatalogue
   readonly #clock: Clock
+  readonly #notices: Notices
   readonly #tell: Ended
+  readonly #countOwn: (job: JobId) => number
   readonly #keeper: PageKeeper
+  /** Their results were sent, and the connection broke before PostgreSQL said whether they are stored. */
+  readonly #unsure = new WeakSet<ClaimedJob>()
   readonly #sql = {
     fence: readStatement('fence'),
     requeue: readStatement('requeue'),
     end: readStatement('end'),
     storeProbe: readStatement('store-probe'),
-    reap: readStatement('reap'),
+    requeueLost: readStatement('requeue-lost'),
+    endLost: readStatement('end-lost'),
   }
 
-  /** `tell` is called after the commit. */
-  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock, tell: Ended = () => {}) {
+  /** `tell` is called after the commit. `countOwn` says how many requests of this process wait for a job. */
+  constructor(
+    pool: pg.Pool,
+    plans: PlanCatalogue,
+    clock: Clock,
+    notices: Notices,
+    bodies: BodyStore,
+    tell: Ended = () => {},
+    countOwn: (job: JobId) => number = () => 0,
+  ) {
     this.#pool = pool
     this.#plans = plans
     this.#clock = clock
+    this.#notices = notices
     this.#tell = tell
-    this.#keeper = new PageKeeper(pool, plans, clock)
+    this.#countOwn = countOwn
+    this.#keeper = new PageKeeper(pool, plans, clock, bodies, ({ job, page, storedMs, waiters }) => {
+      notices.pageStored(page, storedMs)
+      notices.jobEnded(job, waiters > countOwn(job))
+    })
   }
 
-  /** One transaction. Crawlers and caches are notified at the commit. */
+  /**
+   * One transaction. Crawlers and caches are notified after the commit, also if the connection breaks before PostgreSQL
+   * says that it is done: then, and again if a further call finds the job ended.
+   */
   async complete(job: ClaimedJob, found: Found): Promise<Completion> {
+    try {
+      const completion = await this.#complete(job, found)
+      if (completion.state === 'taken-away' && this.#unsure.has(job)) this.#tellAll(job)
+      return completion
+    } catch (error) {
+      if (isAway(error)) {
+        this.#unsure.add(job)
+        this.#tellAll(job)
+      }
+      throw error
+    }
+  }
+
+  async #complete(job: ClaimedJob, found: Found): Promise<Completion> {
     // Compress and judge before the transaction, which holds locks.
     const judging = found.kind === 'rendered' ? this.#keeper.judge(job, lookOf(job.page.path, found)) : null
     const [effect, judgement] = await Promise.all([effectOf(job, found), judging])
@@ -60,23 +110,38 @@ export class JobCompleter {
       await this.#renderLonger(job, found)
       return kept.page === null ? { ...end, detail: 'unchanged' } : end
     }
-    const completion = await retriedTransaction(this.#pool, async (client): Promise<Completion> => {
+    const done = await retriedTransaction(this.#pool, async (client): Promise<Done> => {
       const fence = await run(client, this.#sql.fence, [job.id, job.node, job.attempts])
       const [locked] = fence.rows
-      if (locked === undefined) return { state: 'taken-away' }
+      if (locked === undefined) return { completion: { state: 'taken-away' } }
       if (locked['superseded']) return this.#requeue(client, job, false)
       const isAwaited = locked['priority'] === 0
       return this.#carryOut(client, job, { found, effect, kept, isAwaited })
     })
-    if ('outcome' in completion) this.#tell(job.id, completion, null)
-    if (completion.state === 'failed') await this.#renderLonger(job, found)
-    return completion
+    this.#tellDone(job, done)
+    if (done.completion.state === 'failed') await this.#renderLonger(job, found)
+    return done.completion
+  }
+
+  #tellDone({ id, page }: ClaimedJob, { completion, waiters = 0, queued, storedMs }: Done): void {
+    if (storedMs !== undefined) this.#notices.pageStored(page, storedMs)
+    if (queued !== undefined) this.#notices.jobQueued(queued)
+    if (!('outcome' in completion)) return
+    this.#notices.jobEnded(id, waiters > this.#countOwn(id))
+    this.#tell(id, completion, null)
+  }
+
+  /** Who hears of what did not happen reads once more than needed. */
+  #tellAll({ id, page }: ClaimedJob): void {
+    this.#notices.pageStored(page, this.#clock.nowMs())
+    this.#notices.jobEnded(id, true)
   }
 
   /** Requeues the jobs of dead nodes, or ends those that crashed too often. Returns how many. */
   async reap(): Promise<number> {
-    const { rowCount } = await run(this.#pool, this.#sql.reap, [MAX_FAULTS + 1])
-    return rowCount ?? 0
+    const requeued = await run(this.#pool, this.#sql.requeueLost, [MAX_FAULTS + 1])
+    const ended = await run(this.#pool, this.#sql.endLost, [MAX_FAULTS + 1])
+    return (requeued.rowCount ?? 0) + (ended.rowCount ?? 0)
   }
 
   /** Queues a render that can wait for what the crawler could not wait for: the whole page, or a probable long poll. */
@@ -97,7 +162,7 @@ export class JobCompleter {
       kept,
       isAwaited,
     }: { found: Found; effect: Effect; kept: Kept | null; isAwaited: boolean },
-  ): Promise<Completion> {
+  ): Promise<Done> {
     const nowMs = this.#clock.nowMs()
     switch (effect.do) {
       case 'store-page': {
@@ -105,8 +170,9 @@ export class JobCompleter {
         const { outcome, detail } = kept
         if (kept.isWorse) await noteRefusal(client, job.page, nowMs)
         else await this.#note(client, job, outcome, nowMs)
-        const ended = await this.#end(client, job, { state: 'failed', outcome }, detail)
-        return detail === '' ? ended : { ...ended, detail }
+        const failed: JobEnd = { state: 'failed', outcome }
+        const ended = await this.#end(client, job, failed, detail)
+        return detail === '' ? ended : { ...ended, completion: { ...failed, detail } }
       }
       case 'store-probe': {
         const finding = effect.finding && JSON.stringify(effect.finding)
@@ -119,7 +185,7 @@ export class JobCompleter {
       case 'store-redirect':
         await keepRedirect(client, job.page, effect, nowMs)
         await this.#note(client, job, 'redirect', nowMs)
-        return this.#end(client, job, { state: 'done', outcome: 'redirect' })
+        return { ...(await this.#end(client, job, { state: 'done', outcome: 'redirect' })), storedMs: nowMs }
       case 'give-once': {
         if (effect.outcome === 'no-store') {
           const which = { kind: 'page', page: job.page } as const
@@ -156,14 +222,16 @@ export class JobCompleter {
     return takeRender(client, job.page.domain, limit, this.#clock.nowMs())
   }
 
-  async #end(client: Queryable, job: ClaimedJob, ended: JobEnd, detail = ''): Promise<JobEnd> {
-    await run(client, this.#sql.end, [job.id, ended.state, ended.outcome, detail === '' ? null : detail])
-    return ended
+  async #end(client: Queryable, job: ClaimedJob, ended: JobEnd, detail = ''): Promise<Done> {
+    const values = [job.id, ended.state, ended.outcome, detail === '' ? null : detail]
+    const { rows } = await run(client, this.#sql.end, values)
+    return { completion: ended, waiters: rows[0]?.['waiters'] }
   }
 
-  async #requeue(client: Queryable, job: ClaimedJob, isFault: boolean): Promise<Completion> {
-    await run(client, this.#sql.requeue, [job.id, isFault ? FAULT_BACK_OFF_MS : 0, isFault ? 1 : 0])
-    return { state: 'queued' }
+  async #requeue(client: Queryable, job: ClaimedJob, isFault: boolean): Promise<Done> {
+    const values = [job.id, isFault ? FAULT_BACK_OFF_MS : 0, isFault ? 1 : 0]
+    const { rows } = await run(client, this.#sql.requeue, values)
+    return { completion: { state: 'queued' }, queued: PRIORITIES[rows[0]?.['priority']]! }
   }
 }
 

@@ -1,9 +1,8 @@
-import type { AccountId, DomainName, JobId, PagePath } from '@prepaint/contract/ids.ts'
+import type { DomainName, JobId, PagePath, Scope } from '@prepaint/contract/ids.ts'
 import { type JobOutcome, type JobState, type JobView, PRIORITIES } from '@prepaint/contract/outcome/job.ts'
 import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import type pg from 'pg'
+import { JOB_KEPT_DAYS } from './ended-jobs.ts'
 
 export type JobRow = {
   id: JobId
@@ -35,26 +34,23 @@ export function jobView(row: JobRow): JobView {
   }
 }
 
-const JOB_KEPT_DAYS = 7
-
-/** Returns how many were removed. */
-export function removeOldJobs(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOld(pool, { table: 'job', at: 'finished_at', keptDays: JOB_KEPT_DAYS }, steps)
-}
-
 /**
  * Finds a job, with the state of the job that follows it if that is open. Returns null if there is no such job, if it belongs to
- * another account, or if it ended more than a week ago.
+ * another account or not within the scope, or if it ended more than a week ago.
  */
-export async function findJob(db: Queryable, account: AccountId, jobId: JobId): Promise<JobView | null> {
+export async function findJob(
+  db: Queryable,
+  { account, domains }: Scope,
+  jobId: JobId,
+): Promise<JobView | null> {
   const { rows } = await db.query<JobRow & { following: JobState | null }>(
     `select ${JOB_COLUMNS}, next.state as following
-       from job j join domain d on d.id = j.domain_id
+       from every_job j join domain d on d.id = j.domain_id
        left join job next on next.domain_id = j.domain_id and next.path = j.path and next.variant = 'mobile'
                          and next.state in ('queued', 'running') and next.follows = j.id
-      where d.account_id = $1 and j.id = $2
+      where d.account_id = $1 and j.id = $2 and ($4::integer[] is null or d.id = any ($4))
         and (j.finished_at is null or j.finished_at > now() - make_interval(days => $3))`,
-    [account, jobId, JOB_KEPT_DAYS],
+    [account, jobId, JOB_KEPT_DAYS, domains],
   )
   const row = rows[0]
   if (row === undefined) return null

@@ -111,7 +111,7 @@ export class Lease {
       try {
         await this.#renewOnce(client)
       } catch (error) {
-        this.#log.warn({ err: (error as Error).message }, 'the leases of running jobs could not be renewed')
+        this.#log.warn({ err: error }, 'the leases of running jobs could not be renewed')
         break
       }
       const { renewMs } = this.#options

@@ -26,7 +26,7 @@ export async function listJobs(
   { domain, state, limit }: JobsWanted,
   endedRead: number = ENDED_READ,
 ): Promise<JobView[]> {
-  const from = domain === null ? ofAllDomains(state, endedRead) : 'job'
+  const from = domain === null ? ofAllDomains(state, endedRead) : 'every_job'
   // Join domains last: joining all rows took as long as the rest of the query.
   const { rows } = await db.query<JobRow>(
     `select ${JOB_COLUMNS}
@@ -55,13 +55,14 @@ export async function countJobs(
   const { done, failed, cancelled } = counts
   if (domain !== null || done + failed + cancelled < endedRead) return { counts, isWhole: true }
   const { rowCount: more } = await db.query(
-    'select from job where finished_at is not null order by finished_at desc offset $1 limit 1',
+    'select from every_job where finished_at is not null order by finished_at desc offset $1 limit 1',
     [endedRead],
   )
   return { counts, isWhole: more === 0 }
 }
 
-const COUNTS_OF_DOMAIN = 'select state, count(*)::int as count from job where domain_id = $1 group by state'
+const COUNTS_OF_DOMAIN =
+  'select state, count(*)::int as count from every_job where domain_id = $1 group by state'
 
 function countsOfAllDomains(endedRead: number): string {
   const open = OPEN.map(
@@ -78,7 +79,7 @@ function ofAllDomains(state: JobState | null, endedRead: number): string {
 }
 
 function lastEnded(columns: string, endedRead: number): string {
-  return `(select ${columns} from job where finished_at is not null order by finished_at desc limit ${endedRead}) ended`
+  return `(select ${columns} from every_job where finished_at is not null order by finished_at desc limit ${endedRead}) ended`
 }
 
 export type Progress = {
@@ -94,7 +95,7 @@ export async function readProgress(db: Queryable, domain: DomainId, since: Date)
   const { rows } = await db.query<Progress>(
     `select (select count(*)::int from job where domain_id = $1 and state = 'queued') as queued,
             (select count(*)::int from job where domain_id = $1 and state = 'running') as running,
-            (select count(*)::int from job where domain_id = $1 and finished_at >= $2) as ended,
+            (select count(*)::int from every_job where domain_id = $1 and finished_at >= $2) as ended,
             ${IS_WARMING} as warming`,
     [domain, since],
   )

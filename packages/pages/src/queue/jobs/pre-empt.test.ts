@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Priority } from '@prepaint/contract/outcome/job.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import { columns, openQueue, paths, pathsOf, RENDERED } from '../../../../../test/support/queue.ts'
 import type { ClaimedJob } from './claim.ts'
 import { enqueue } from './enqueue.ts'
+import { Notices } from './notices.ts'
 import { CLAIM_GRACE_MS, GIVEN_BACK_LIMIT, LONG_RENDER_MS, Preemption, type Run } from './pre-empt.ts'
 
 const NODE = 'this-node'
@@ -14,13 +16,15 @@ const CAP = 3
 
 const queue = await openQueue()
 const clock = { atMs: 0 }
+const notices = new Notices(queue.pool, silentLog())
 
 const preemption = (accountCap = 100) =>
-  new Preemption(
-    queue.pool,
-    { nowMs: () => clock.atMs },
-    { node: NODE, accountCap, domainCap: CAP, preemptAfterMs: PATIENCE_MS },
-  )
+  new Preemption(queue.pool, { nowMs: () => clock.atMs }, notices, {
+    node: NODE,
+    accountCap,
+    domainCap: CAP,
+    preemptAfterMs: PATIENCE_MS,
+  })
 
 const running = (job: ClaimedJob): Run => ({
   ...{ job, abort: new AbortController(), startedMs: clock.atMs, ended: Promise.resolve() },

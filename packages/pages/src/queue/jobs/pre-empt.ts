@@ -1,8 +1,10 @@
 import type { AccountId, DomainId, JobId } from '@prepaint/contract/ids.ts'
+import { PRIORITIES } from '@prepaint/contract/outcome/job.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { readStatement } from '../statement.ts'
 import type { ClaimedJob } from './claim.ts'
+import type { Notices } from './notices.ts'
 
 /** Runs that share a slot share `abort`. */
 export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
@@ -38,6 +40,7 @@ export class Preemption {
   #firstSeenMs = new Map<JobId, number>()
   readonly #pool: pg.Pool
   readonly #clock: Clock
+  readonly #notices: Notices
   readonly #options: PreemptionOptions
   readonly #sql = {
     waiting: readStatement('waiting-live'),
@@ -45,9 +48,10 @@ export class Preemption {
     makeRoom: readStatement('make-room'),
   }
 
-  constructor(pool: pg.Pool, clock: Clock, options: PreemptionOptions) {
+  constructor(pool: pg.Pool, clock: Clock, notices: Notices, options: PreemptionOptions) {
     this.#pool = pool
     this.#clock = clock
+    this.#notices = notices
     this.#options = options
   }
 
@@ -116,9 +120,12 @@ export class Preemption {
   async #giveBack(run: Run, abandoned: ReadonlySet<JobId>): Promise<boolean> {
     const { id, attempts } = run.job
     const values = [id, this.#options.node, attempts, !mayGo(run, abandoned)]
-    const { rowCount } = await this.#pool.query({ ...this.#sql.makeRoom, values })
-    if (rowCount === 1) run.abort.abort()
-    return rowCount === 1
+    const { rows } = await this.#pool.query<{ priority: number }>({ ...this.#sql.makeRoom, values })
+    const [given] = rows
+    if (given === undefined) return false
+    run.abort.abort()
+    this.#notices.jobQueued(PRIORITIES[given.priority]!)
+    return true
   }
 }
 

@@ -13,6 +13,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import type { ChosenRule } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
 import { overQuota } from '../../quota.ts'
+import type { BodyStore } from '../../store/bodies/body-store.ts'
 import { compareDevices } from '../judging/compare-devices.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
@@ -26,6 +27,7 @@ export type RunJobParts = {
   pool: pg.Pool
   render(request: RenderRequest): Promise<Rendering>
   completer: JobCompleter
+  bodies: BodyStore
   /** Absent: tries of rules have no pictures. */
   draw?: Draw
   openHeaders?: OpenOriginHeaders
@@ -108,7 +110,7 @@ class JobRender {
     const renderDesktop = () =>
       renderSpelling(job, (spelling) => this.#renderOne(spelling, job.desktopRule, 'desktop'))
     try {
-      await compareDevices(this.#parts.pool, job, found, renderDesktop)
+      await compareDevices(this.#parts.pool, this.#parts.bodies, job, found, renderDesktop)
     } catch (error) {
       const reason = 'the pages for desktops and phones could not be compared'
       this.#parts.log.warn({ err: error, job: job.id }, reason)

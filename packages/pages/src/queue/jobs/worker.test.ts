@@ -4,7 +4,9 @@ import { describe, it, type TestContext } from 'node:test'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Priority } from '@prepaint/contract/outcome/job.ts'
 import type { RenderOutcome, RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
+import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { transaction } from '@prepaint/postgres/transaction.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
@@ -14,6 +16,7 @@ import { cancelJobs } from './cancel.ts'
 import { BROUGHT } from './claim.ts'
 import { JobCompleter } from './complete.ts'
 import { enqueue } from './enqueue.ts'
+import { Notices } from './notices.ts'
 import { QueueWorker, type WorkerOptions, type WorkerParts } from './worker.ts'
 
 const queue = await openQueue()
@@ -143,10 +146,51 @@ describe('a worker', () => {
     // As much later the first lease would be over but for a moment.
     await queue.pool.query(`update job set lease_until = lease_until - interval '49 seconds'`)
     await until('it is renewed', async () => (await leftSeconds()) > 40)
-    assert.equal(await new JobCompleter(queue.pool, DEFAULT_PLANS, systemClock).reap(), 0)
+    assert.equal(
+      await new JobCompleter(
+        queue.pool,
+        DEFAULT_PLANS,
+        systemClock,
+        new Notices(queue.pool, silentLog()),
+        queue.bodies,
+      ).reap(),
+      0,
+    )
     worker.release()
     assert.deepEqual(await asked, DONE)
     assert.equal(worker.requests.length, 1)
+  })
+
+  it('renders what it has claimed while its next claim waits for the lane of another account', async (t) => {
+    const [first, held] = await twoLanes()
+    const { worker } = await transaction(queue.pool, async (client) => {
+      await client.query(HOLD_LANE, [await queue.accountOf(held)])
+      await enqueue(queue.pool, held, ['/held' as PagePath], 'live')
+      await enqueue(queue.pool, first, ['/first' as PagePath], 'live')
+      const worker = await start(t, { slots: 2, pollMs: 600_000 }, 'held')
+      await worker.began(1)
+      return { worker }
+    })
+    await worker.began(2)
+    assert.deepEqual(columns(worker.requests, 'path').flat(), ['/first', '/held'])
+  })
+
+  it('renders a missed page while its next claim waits for the lane of another account', async (t) => {
+    const [first, held] = await twoLanes()
+    const worker = await start(t, { slots: 2, pollMs: 600_000, reapMs: 600_000 }, 'held')
+    await transaction(queue.pool, async (client) => {
+      await client.query(HOLD_LANE, [await queue.accountOf(held)])
+      // No function queues it, so that nothing is notified.
+      await queue.pool.query(
+        `insert into job (domain_id, account_id, path, priority, state, turn)
+         select id, account_id, '/held', 0, 'queued', 1 from domain where id = $1`,
+        [held],
+      )
+      await worker.enqueueLive(pageId(first, '/first' as PagePath), 'request')
+      await worker.began(1)
+    })
+    await worker.began(2)
+    assert.deepEqual(columns(worker.requests, 'path').flat(), ['/first', '/held'])
   })
 
   it('heals when all its connections were cut while it renders', async (t) => {
@@ -200,6 +244,18 @@ it('pages that need no browser share a slot; they go back to the queue where one
   assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])
 })
 
+/** One claim at a time takes jobs of an account's lane. */
+const HOLD_LANE = 'select pg_advisory_xact_lock(7226, 16 + $1 % 16)'
+
+/** Two domains whose accounts are in different lanes. */
+async function twoLanes(): Promise<[DomainId, DomainId]> {
+  const one = await queue.domain()
+  for (;;) {
+    const other = await queue.domain()
+    if ((await queue.accountOf(other)) % 16 !== (await queue.accountOf(one)) % 16) return [one, other]
+  }
+}
+
 type Options = Partial<WorkerOptions> & Partial<Pick<WorkerParts, 'canRender' | 'clock'>>
 /** `held`: renders end when released or aborted. `stuck`: never, whatever they are told. */
 type Render = 'held' | 'stuck' | ((request: RenderRequest) => RenderOutcome)
@@ -223,6 +279,8 @@ async function start(t: TestContext, options: Options = {}, render: Render = () 
   const worker = await QueueWorker.start(
     {
       ...{ pool, connection, notifications: listener, plans: DEFAULT_PLANS, log: silentLog() },
+      notices: new Notices(pool, silentLog()),
+      bodies: queue.bodies,
       ...{ sites: { after: async () => null }, canRender, clock },
       async render(request) {
         requests.push(request)
@@ -254,6 +312,7 @@ async function start(t: TestContext, options: Options = {}, render: Render = () 
     get most() {
       return most
     },
+    enqueueLive: worker.enqueueLive,
     release: () => gate.resolve(RENDERED),
     close,
   }

@@ -1,4 +1,4 @@
-import type { DomainId } from '@prepaint/contract/ids.ts'
+import type { DomainId, JobId } from '@prepaint/contract/ids.ts'
 import { JOB_QUEUED_CHANNEL, priorityNumber } from '@prepaint/contract/outcome/job.ts'
 import type { RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
 import type { Rendering } from '@prepaint/contract/outcome/record.ts'
@@ -9,6 +9,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type pg from 'pg'
+import type { BodyStore } from '../../store/bodies/body-store.ts'
 import type { SiteWatch } from '../judging/prober.ts'
 import { readStatement } from '../statement.ts'
 import type { Draw } from '../tries/try-rules.ts'
@@ -18,6 +19,7 @@ import { type ClaimedJob, Claims, type FreeSlots } from './claim.ts'
 import { JobCompleter } from './complete.ts'
 import { createEnqueueLive, type EnqueueLive } from './enqueue.ts'
 import { Lease } from './lease.ts'
+import type { Notices } from './notices.ts'
 import { Preemption, type Run } from './pre-empt.ts'
 import { type RunJobParts, runJob } from './run-job.ts'
 
@@ -42,6 +44,13 @@ export type WorkerParts = {
   /** False while there is no browser: other nodes take the jobs. */
   canRender(): boolean
   ended?: Ended | undefined
+  /** Told how many counts of the queue differed from its jobs. */
+  corrected?: (counts: number) => void
+  /** Tells other nodes what was stored and which jobs ended. */
+  notices: Notices
+  bodies: BodyStore
+  /** How many requests of this process wait for a job. */
+  countWaiting?: ((job: JobId) => number) | undefined
   /** Without it, sites are not probed for soft 404s. */
   sites?: SiteWatch
 }
@@ -128,7 +137,7 @@ export class QueueWorker implements Worker {
   }
 
   private constructor(parts: WorkerParts, options: Required<WorkerOptions>, runs: Set<Run>, lease: Lease) {
-    const { pool, plans, clock, log, ended, sites, notifications } = parts
+    const { pool, plans, clock, log, notices, bodies, ended, countWaiting, sites, notifications } = parts
     const { node, slots, leaseMs, liveWaitMs, pollMs, reapMs } = options
     this.#parts = parts
     this.#options = options
@@ -137,11 +146,11 @@ export class QueueWorker implements Worker {
     // An account leaves one slot to the others.
     const rules = { ...options, accountCap: Math.max(1, slots - 1) }
     this.#claims = new Claims(pool, plans, node, rules)
-    this.#completer = new JobCompleter(pool, plans, clock, ended)
+    this.#completer = new JobCompleter(pool, plans, clock, notices, bodies, ended, countWaiting)
     this.#enqueueOnly = createEnqueueLive(pool, pool, plans, clock, liveWaitMs)
     this.#runParts = { ...parts, completer: this.#completer, leaseMs }
-    this.#preemption = new Preemption(pool, clock, rules)
-    this.#afterRender = new AfterRender(pool, clock, log, sites)
+    this.#preemption = new Preemption(pool, clock, notices, rules)
+    this.#afterRender = new AfterRender(pool, bodies, clock, log, sites)
 
     const poll = () => {
       if (this.#mayBeQueued) this.#wakeForCrawlers()
@@ -182,7 +191,10 @@ export class QueueWorker implements Worker {
     this.#isClaiming = true
     this.#claimed = claiming
       .then(
-        ({ claimed }) => this.#begin(claimed),
+        ({ claimed, isMore }) => {
+          this.#begin(claimed)
+          if (isMore) this.#isWoken = true
+        },
         () => {},
       )
       .finally(() => {
@@ -216,8 +228,19 @@ export class QueueWorker implements Worker {
     const { rows } = await this.#parts.pool.query<{ queued: boolean; running: boolean }>(QUEUE_STATE)
     const { queued, running } = rows[0]!
     if (running) await this.#completer.reap()
+    if (queued || running) await this.#compareCounts()
     this.#mayBeQueued = queued || running
     if (queued) this.#wakeForCrawlers()
+  }
+
+  /** Once a minute, on one node of the fleet. */
+  async #compareCounts(): Promise<void> {
+    const { pool, log, corrected: tell } = this.#parts
+    const { rows } = await pool.query<{ corrected: number }>(COMPARE_COUNTS)
+    const { corrected } = rows[0]!
+    if (corrected === 0) return
+    tell?.(corrected)
+    log.warn({ corrected }, 'counts of the queue differed from its jobs, and were corrected')
   }
 
   #wakeForCrawlers(): void {
@@ -236,7 +259,14 @@ export class QueueWorker implements Worker {
       while (this.#isWoken && !this.#isClosing && this.#lease.held && this.#parts.canRender()) {
         this.#isWoken = false
         const want = this.#freeSlots()
-        if (want.slots > 0) this.#begin(await this.#claims.claim(want, this.#parts.clock.nowMs()))
+        if (want.slots > 0) {
+          const { claimed, isMore } = await this.#claims.claim(want, this.#parts.clock.nowMs())
+          this.#begin(claimed)
+          if (isMore) {
+            this.#isWoken = true
+            continue
+          }
+        }
         if (this.#mayPreempt && !this.#isClosing) await this.#preempt()
       }
     } catch (error) {
@@ -343,6 +373,11 @@ class PlainDomains {
 const QUEUE_STATE = {
   name: 'queue-state',
   text: `select exists (select from job where state = 'queued') as queued, exists (select from job where state = 'running') as running`,
+}
+
+const COMPARE_COUNTS = {
+  name: 'queue-compare-counts',
+  text: `select correct_queue_counts('1 minute') as corrected`,
 }
 
 const LIVE = String(priorityNumber('live'))

@@ -3,6 +3,7 @@ import type { StoredEntry } from '@prepaint/contract/page/stored.ts'
 import { factsOf, type PageFacts } from '@prepaint/contract/reading/facts.ts'
 import type { DeviceDifference } from '@prepaint/contract/settings/devices.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { BodyStore } from '../../store/bodies/body-store.ts'
 import { recordComparison } from '../../store/device-pages.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
@@ -17,13 +18,14 @@ type Answer = { status: number; location: string | null; facts: PageFacts | null
  */
 export async function compareDevices(
   db: Queryable,
+  bodies: BodyStore,
   job: ClaimedJob,
   found: Found,
   renderDesktop: () => Promise<Found>,
 ): Promise<void> {
   const { page, customDomain } = job
   const url = `https://${customDomain}${page.path}`
-  const stored = await readStored(db, pageId(page.domain, page.path))
+  const stored = await readStored(db, pageId(page.domain, page.path), bodies)
   const desktop = stored && (await answerOf(stored, url))
   const mobile = await answerOf(found, url)
   if (desktop === null || mobile === null) return

@@ -20,7 +20,7 @@ import {
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { forbidsStoring, MAX_FAULTS } from './effect.ts'
-import { RECORDS_A_PAGE, RECORDS_SHOWN, RecordKeeper, removeOldRecords } from './render-records.ts'
+import { listRenders, RECORDS_A_PAGE, RecordKeeper, removeOldRecords } from './render-records.ts'
 
 const queue = await openQueue()
 
@@ -71,7 +71,7 @@ for (const [kind, [outcome, detail]] of Object.entries(BAD)) {
     const [last] = await queue.records(domain)
     assert.deepEqual([last?.outcome, last?.detail, last?.path, last?.record], [kind, detail, '/', record])
     assert(Math.abs(Date.parse(last?.ended_at ?? '') - Date.now()) < 60_000)
-    const sql = 'select state, outcome, detail, finished_at is not null as ended from job where id = $1'
+    const sql = 'select state, outcome, detail, finished_at is not null as ended from every_job where id = $1'
     const { rows } = await queue.pool.query(sql, [last?.jobId])
     assert.deepEqual(rows, [{ state: 'failed', outcome: kind, detail, ended: true }])
     assert.equal(await queue.renders(domain), kind === 'site-error' ? 2 : 1)
@@ -267,13 +267,17 @@ describe('what is kept of renders', () => {
     assert.deepEqual(await last(), ['/b rendered'])
   })
 
-  it('records are shown newest first, up to their limit', async () => {
+  it('records are listed newest first, in parts, without the paths that Prepaint makes up', async () => {
     const domain = await queue.domain()
-    for (const path of paths(RECORDS_SHOWN)) await rendered(domain, path, null)
+    for (const path of paths(5)) await rendered(domain, path, null)
     await rendered(domain, HOME, 'why')
-    const renders = await queue.records(domain)
-    assert.equal(renders.length, RECORDS_SHOWN)
-    assert.equal(renders[0]?.detail, 'why')
+    await rendered(domain, '/prepaint-probe-1' as PagePath, null)
+    await rendered(domain, '/prepaint-try-1' as PagePath, null)
+    const list = (filter: object) => listRenders(queue.pool, domain, { limit: 4, ...filter })
+    const first = await list({})
+    assert.deepEqual([first.renders.length, first.renders[0]?.detail], [4, 'why'])
+    const second = await list({ after: first.next })
+    assert.deepEqual([second.renders.length, second.next], [2, null])
   })
 
   // Proves decided "Render log"
@@ -286,8 +290,8 @@ describe('what is kept of renders', () => {
         domain,
       ])
     await age('6 days 23 hours')
-    assert.equal(await removeOldRecords(queue.pool), 0)
+    assert.equal(await removeOldRecords(queue.pool, systemClock.nowMs()), 0)
     await age('7 days 1 minute')
-    assert.equal(await removeOldRecords(queue.pool, { step: 2 }), 5)
+    assert.equal(await removeOldRecords(queue.pool, systemClock.nowMs(), { step: 2 }), 5)
   })
 })

@@ -22,7 +22,7 @@ const complete = queue.completer({ clock })
 async function render(domain: DomainId, found: UnreadOutcome = RENDERED) {
   const job = await queue.running(domain, HOME, 'refresh')
   const { state } = await complete(job, found)
-  const sql = 'select outcome, detail from job where id = $1'
+  const sql = 'select outcome, detail from every_job where id = $1'
   const { outcome, detail } = (await queue.pool.query(sql, [job.id])).rows[0]
   const page = await queue.page(domain)
   assert(page?.kind === 'page')
@@ -31,6 +31,7 @@ async function render(domain: DomainId, found: UnreadOutcome = RENDERED) {
 
 describe('what is refused', () => {
   const LAST: LastGood = {
+    etag: 'e',
     status: 200,
     textChars: 900,
     renderedAtMs: 0,
@@ -154,7 +155,7 @@ it('a page is judged by what becomes known of its site while it is being compres
   const job = await queue.running(domain, '/p')
   const effect = await effectOf(job, RENDERED)
   assert(effect.do === 'store-page' && RENDERED.kind === 'rendered')
-  const keeper = new PageKeeper(queue.pool, DEFAULT_PLANS, systemClock)
+  const keeper = new PageKeeper(queue.pool, DEFAULT_PLANS, systemClock, queue.bodies, () => {})
   const known = await keeper.judge(job, effect.look)
   const words = wordsOf(RENDERED.html)
   await queue.pool.query(

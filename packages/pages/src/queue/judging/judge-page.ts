@@ -6,6 +6,7 @@ import { joined } from '@prepaint/postgres/joined.ts'
 import { retried } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
+import { type BodyStore, INLINE_BYTES, type NewBody } from '../../store/bodies/body-store.ts'
 import {
   type Keeping,
   type KeepResult,
@@ -14,6 +15,7 @@ import {
   type LastGood,
   type NewPage,
   readJudgements,
+  type TellKept,
 } from '../../store/keep-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
@@ -45,11 +47,16 @@ export class PageKeeper {
   readonly #pool: pg.Pool
   readonly #plans: PlanCatalogue
   readonly #clock: Clock
+  readonly #tell: TellKept
+  readonly #bodies: BodyStore
   readonly #readShared
   readonly #storeShared
 
-  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock) {
+  /** `tell` is called for each stored page after its commit. */
+  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock, bodies: BodyStore, tell: TellKept) {
     this.#pool = pool
+    this.#bodies = bodies
+    this.#tell = tell
     this.#plans = plans
     this.#clock = clock
     this.#readShared = joined<PageId, KnownOfPage<Finding> | null>((pages) => this.#read(pages), {
@@ -79,6 +86,7 @@ export class PageKeeper {
   ): Promise<Kept> {
     const limit = planNamed(this.#plans, job.plan).monthly_render_limit
     let judgement = first
+    let body: NewBody | null = null
     for (let tries = 1; tries <= TRIES && judgement !== null; tries++) {
       const nowMs = this.#clock.nowMs()
       const { last, probe, soft404, answers404 } = judgement
@@ -86,7 +94,8 @@ export class PageKeeper {
       const page = soft404 === null ? rendered : { ...rendered, status: 404 }
       const refusal = refusalOf(page, last, nowMs)
       if (refusal !== null) return { kept: 'refused', ...refusal, isWorse: true }
-      const keeping = { job, domain: job.page.domain, page, terms: { probe, limit, nowMs } }
+      body ??= await this.#putBody(job.page, page, last)
+      const keeping = { job, domain: job.page.domain, page, body, terms: { probe, limit, nowMs } }
       const isLive = job.priority === 'live'
       const result = isLive ? (await this.#store([keeping]))[0] : await this.#storeShared(keeping)
       switch (result) {
@@ -98,6 +107,11 @@ export class PageKeeper {
           return { kept: 'stored', outcome: page.outcome, page: null }
         case 'stored':
           return { kept: 'stored', outcome: page.outcome, page: storedPage(page, job.page.variant, nowMs) }
+        case 'body-gone':
+          // It took too long: the object may have been swept before it arrived.
+          if (body.at === 'store') await this.#bodies.condemn(body.key)
+          body = { at: 'late' }
+          break
         case 'judge-again':
           judgement = await this.judge(job, rendered.look)
       }
@@ -106,12 +120,20 @@ export class PageKeeper {
     throw new Error('a page could not be judged')
   }
 
+  /** Does not put a body that the page has already: its row keeps that one. */
+  #putBody({ domain }: PageId, { body }: NewPage, last: LastGood | null): NewBody | Promise<NewBody> {
+    if (!this.#bodies.isOn || body.bodyBr.length <= INLINE_BYTES) return { at: 'row' }
+    // If the page is purged meanwhile, it gets a row with this body, which is moved then.
+    if (last?.etag === body.etag) return { at: 'late' }
+    return this.#bodies.put(domain, body.bodyBr)
+  }
+
   #read(pages: readonly PageId[]): Promise<(KnownOfPage<Finding> | null)[]> {
     return readJudgements<Finding>(this.#pool, pages)
   }
 
   #store(pages: readonly Keeping[]): Promise<KeepResult[]> {
-    return retried(() => keepPages(this.#pool, pages))
+    return retried(() => keepPages(this.#pool, pages, this.#tell))
   }
 }
 

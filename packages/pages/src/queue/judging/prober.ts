@@ -5,8 +5,10 @@ import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
 import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
+import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import { readPage } from '@prepaint/runtime/read-page.ts'
 import type pg from 'pg'
+import type { BodyStore } from '../../store/bodies/body-store.ts'
 import { lastRenderedPaths } from '../../store/keep-page.ts'
 import { deletePages } from '../../store/purge.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
@@ -116,13 +118,15 @@ type Asked = { domain: DomainId; application: string | null; nowMs: number }
  */
 export class Prober implements SiteWatch {
   readonly #pool: pg.Pool
+  readonly #bodies: BodyStore
   readonly #random: (bytes: number) => Uint8Array
   readonly #due = readStatement('due-probe')
   readonly #ask = readStatement('ask-probe')
   readonly #askIfDue
 
-  constructor(pool: pg.Pool, random: (bytes: number) => Uint8Array) {
+  constructor(pool: pg.Pool, bodies: BodyStore, random: (bytes: number) => Uint8Array) {
     this.#pool = pool
+    this.#bodies = bodies
     this.#random = random
     // All pages of a build that end at once ask once.
     this.#askIfDue = joined<Asked, void>(([asked]) => this.#askOnce(asked!), {
@@ -174,7 +178,13 @@ export class Prober implements SiteWatch {
     const bad: { path: PagePath; etag: string }[] = []
     // One at a time: together they could need hundreds of megabytes.
     for (const path of paths.slice(0, SWEEP_LIMIT)) {
-      const page = await readStored(this.#pool, pageId(domain, path))
+      const page = await readStored(this.#pool, pageId(domain, path), this.#bodies).catch(
+        (error: unknown) => {
+          // One body that cannot be read now keeps only its own page.
+          if (error instanceof BodyUnavailable) return null
+          throw error
+        },
+      )
       if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
       const html = await htmlOf(page, HTML_LIMIT_BYTES)
       const { words } = readPage(html, `https://${name}${path}`)

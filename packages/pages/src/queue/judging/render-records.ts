@@ -1,8 +1,11 @@
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
+import { pageOf } from '@prepaint/contract/notifications/lists.ts'
+import { type Priority, priorityNumber } from '@prepaint/contract/outcome/job.ts'
 import type { RenderRecord } from '@prepaint/contract/outcome/record.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
+import { type DailyTable, keepDays } from '@prepaint/postgres/day-partitions.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
-import { deleteInSteps, removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
+import { deleteInSteps, type Steps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { ClaimedJob } from '../jobs/claim.ts'
@@ -10,8 +13,6 @@ import { readStatement } from '../statement.ts'
 
 export const RECORDS_A_PAGE = 20
 const RECORDS_KEPT_DAYS = 7
-/** The most records that are shown of a domain. */
-export const RECORDS_SHOWN = 50
 
 /** `claimedMs`: when the node claimed it; `storedMs`: the duration since then. */
 type Explained = {
@@ -63,6 +64,8 @@ export type RenderView = {
   variant: PageVariant
   outcome: string
   detail: string | null
+  /** Of its job; null: no longer known. */
+  priority: Priority | null
   ended_at: string
   queued_ms: number
   stored_ms: number
@@ -71,22 +74,62 @@ export type RenderView = {
   requestId: string | null
 }
 
-/** Lists the last renders of a domain, newest first. */
-export async function lastRenders(db: Queryable, domain: DomainId): Promise<RenderView[]> {
-  return rendersWhere(db, '', [domain, RECORDS_SHOWN])
+/** Which renders are listed. `path` is part of the path; `after` the id of the last render of the part before. */
+export type RenderFilter = {
+  outcome?: readonly string[] | undefined
+  path?: string | undefined
+  priority?: Priority | undefined
+  since?: string | undefined
+  after?: number | undefined
+  limit: number
+}
+
+/** Paths that Prepaint makes up, to learn how a site answers for missing pages and to try rules, are no pages. */
+const IS_PAGE = `r.path not like '/prepaint-probe-%' and r.path not like '/prepaint-try-%'`
+
+/** Lists renders of a domain, newest first. `next` is for `after`; null: these are the last. */
+export async function listRenders(
+  db: Queryable,
+  domain: DomainId,
+  { outcome, path, priority, since, after, limit }: RenderFilter,
+): Promise<{ renders: RenderView[]; next: number | null }> {
+  const rows = await rendersWhere(
+    db,
+    `and ($3::text[] is null or r.outcome = any ($3)) and ($4::text is null or strpos(r.path, $4) > 0)
+     and ($5::integer is null or j.priority = $5) and ($6::timestamptz is null or r.ended_at >= $6)
+     and ($7::bigint is null or r.id < $7)`,
+    [
+      domain,
+      limit + 1,
+      outcome ?? null, // $3
+      path ?? null, // $4
+      priority === undefined ? null : priorityNumber(priority), // $5
+      since ?? null, // $6
+      after ?? null, // $7
+    ],
+  )
+  const { page, next } = pageOf(rows, limit)
+  return { renders: page.map(({ id: _, ...render }) => render), next }
 }
 
 /** Lists the last renders of a page, newest first. */
 export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
   const values = [page.domain, RECORDS_A_PAGE, page.path, page.variant]
-  return rendersWhere(db, 'and path = $3 and variant = $4', values)
+  const rows = await rendersWhere(db, 'and r.path = $3 and r.variant = $4', values)
+  return rows.map(({ id: _, ...render }) => render)
 }
 
-async function rendersWhere(db: Queryable, where: string, values: unknown[]): Promise<RenderView[]> {
-  const { rows } = await db.query<Omit<RenderView, 'ended_at'> & { ended_at: Date }>(
-    `select job_id as "jobId", path, variant, outcome, detail, ended_at, queued_ms, stored_ms, record,
-            request_id as "requestId"
-       from render_record where domain_id = $1 ${where} order by id desc limit $2`,
+async function rendersWhere(
+  db: Queryable,
+  where: string,
+  values: unknown[],
+): Promise<(RenderView & { id: number })[]> {
+  const { rows } = await db.query<Omit<RenderView, 'ended_at'> & { id: number; ended_at: Date }>(
+    `select r.id::float8 as id, r.job_id as "jobId", r.path, r.variant, r.outcome, r.detail, r.ended_at, r.queued_ms,
+            r.stored_ms, r.record, r.request_id as "requestId",
+            (array['live', 'refresh', 'warm'])[j.priority + 1] as priority
+       from render_record r left join job j on j.id = r.job_id
+      where r.domain_id = $1 and ${IS_PAGE} ${where} order by r.id desc limit $2`,
     values,
   )
   return rows.map((row) => ({ ...row, ended_at: row.ended_at.toISOString() }))
@@ -114,10 +157,15 @@ export async function completePages(db: Queryable, domain: DomainId): Promise<Co
   return rows[0]!
 }
 
-/** Returns how many rows. */
-export async function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
-  const age = { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }
-  const records = await removeOld(pool, age, steps)
+const RECORDS: DailyTable = {
+  table: 'render_record',
+  at: 'ended_at',
+  storage: 'autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02',
+}
+
+/** Makes the partitions of the next days, and drops those whose records are all a week old. Returns how many days and rows were removed. */
+export async function removeOldRecords(pool: pg.Pool, nowMs: number, steps?: Steps): Promise<number> {
+  const records = await keepDays(pool, RECORDS, { keptDays: RECORDS_KEPT_DAYS, nowMs }, steps)
   const counts = await deleteInSteps(pool, OLD_COUNTS, [], steps)
   return records + counts
 }

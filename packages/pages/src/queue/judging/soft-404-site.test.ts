@@ -31,7 +31,7 @@ origin.removeAllListeners('request').on('request', (req, res) => {
 })
 const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
 let letter = 0
-const prober = new Prober(queue.pool, (bytes) => new Uint8Array(bytes).map(() => letter++ * 7))
+const prober = new Prober(queue.pool, queue.bodies, (bytes) => new Uint8Array(bytes).map(() => letter++ * 7))
 beforeEach(() => {
   Object.assign(site, { build: site.build + 1, show: shows(SORRY) })
   asked.length = 0
@@ -47,7 +47,7 @@ async function newDomain(settings = {}): Promise<DomainId> {
 /** Runs one job; what it asks for waits. */
 async function step(): Promise<unknown> {
   const job = await runNext(queue, renderPage, { clock, prober })
-  return (await queue.column('select outcome from job where id = $1', job?.id))[0] ?? null
+  return (await queue.column('select outcome from every_job where id = $1', job?.id))[0] ?? null
 }
 
 /** Renders a page, and after it whatever else was asked for. */
@@ -82,6 +82,20 @@ describe('a new domain', () => {
     assert.equal(await queue.page(domain, '/gone'), null)
     const told = /answered with 200 and \d+ words; stored pages that read the same and were removed: 1$/
     assert.match((await queue.records(domain))[0]?.detail ?? '', told)
+  })
+
+  it('such pages are removed although the body of another cannot be read', async () => {
+    const domain = await newDomain()
+    await enqueue(queue.pool, domain, ['/gone' as PagePath], 'live')
+    assert.equal(await step(), 'rendered')
+    await queue.pool.query(
+      `insert into page (domain_id, path, status, headers, body_key, body_bytes, body_sum, html_bytes, etag, rendered_at, text_chars)
+       select domain_id, '/in-store', status, headers, domain_id || '/a', 5000, '12345678', html_bytes, etag,
+         rendered_at + interval '1 second', text_chars from page where domain_id = $1`,
+      [domain],
+    )
+    assert.equal(await step(), 'probed')
+    assert.deepEqual(await queue.stored(domain), ['/in-store'])
   })
 
   it(`of more than ${SWEEP_LIMIT} such pages the newest are removed; / and other statuses stay`, async () => {

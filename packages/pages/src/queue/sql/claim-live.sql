@@ -1,5 +1,5 @@
 -- A crawler's miss at a node with a free slot: checks the quota, queues or joins the live job, and claims jobs by the
--- rules of `claim_jobs` (maybe not that job). $5: the monthly limit of each plan. $7: how long its crawler waits, in ms.
+-- rules of `claim_from_lanes` (maybe not that job). $5: the monthly limit of each plan. $7: how long its crawler waits, in ms.
 with quota as (
   -- An unknown plan allows nothing.
   select over_quota(coalesce(c.renders, 0), coalesce(($5::jsonb ->> a.plan)::bigint, 0)) as is_over
@@ -12,14 +12,10 @@ with quota as (
          case when not is_over then enqueue_live_job($1, $2, $17, $3, $4, $7 * interval '1 millisecond', $16) end as asked_id
     from quota
 )
-select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
-       coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms,
-       details.rules, details.crawler, details.tried, details.variant, coalesce(details.is_compared, false) as is_compared,
-       details.sealed_headers, details.request_id, spelling_of(claimed.domain_id, claimed.path) as spelling
+select asked.*, claimed.*
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.
     select found.* from (select $9::integer as slots where asked.asked_id is not null offset 0) as room,
-           lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14, $15 * interval '1 millisecond', $6, '{}', 0) as found
+           lateral claim_from_lanes($8, room.slots, $10, $11, $12, $13, $14, $15 * interval '1 millisecond', $6, '{}', 0) as found
   ) as claimed on true
-  left join lateral claim_details(claimed.domain_id, claimed.job_id) as details on claimed.job_id is not null

@@ -1,1 +1,1 @@
-select end_job($1, $2, $3, $4)
+select finish_job($1, $2, $3, $4) as waiters

@@ -4,7 +4,12 @@ with ended as materialized (
   select job.domain_id, job.path, job.created_at, job.request_id, given.*
     from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::integer[], $6::text[], $7::text[]) with ordinality
       as given (job_id, outcome, detail, claimed_at, stored_ms, record, variant, at)
-    join job on job.id = given.job_id
+    cross join lateral (
+      select domain_id, path, created_at, request_id from job where id = given.job_id
+      union all
+      -- It ended just now: other days are not searched.
+      select domain_id, path, created_at, request_id from job_ended
+       where id = given.job_id and finished_at between now() - interval '1 hour' and now() + interval '1 hour') job
 ), kept as (
   insert into render_record (domain_id, path, variant, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
   select domain_id, path, variant, job_id, outcome, detail,
@@ -23,8 +28,9 @@ with ended as materialized (
    group by domain_id, outcome order by domain_id, outcome
   on conflict (domain_id, day, outcome) do update set renders = t.renders + excluded.renders
 )
-delete from render_record where id in (
-  select old.id from kept cross join lateral (
-    select id from render_record r where (r.domain_id, r.path, r.variant) = (kept.domain_id, kept.path, kept.variant)
+delete from render_record r using (
+  select kept.*, old.id from kept cross join lateral (
+    select id from render_record o where (o.domain_id, o.path, o.variant) = (kept.domain_id, kept.path, kept.variant)
      order by id desc offset $8 - 1 limit 100) old
-)
+) many
+ where (r.domain_id, r.path, r.variant, r.id) = (many.domain_id, many.path, many.variant, many.id)

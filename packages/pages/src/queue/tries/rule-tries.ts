@@ -102,7 +102,7 @@ export async function findTry(db: Queryable, domain: DomainId, id: string) {
     `select p.tried, p.result, j.state, j.outcome,
             array_remove(array[case when p.before_picture is not null then 'before' end,
                                case when p.after_picture is not null then 'after' end], null) as pictures
-       from rule_try p left join job j on j.id = p.job_id
+       from rule_try p left join every_job j on j.id = p.job_id
       where p.domain_id = $1 and p.id = $2 and ${IS_KEPT}
       order by p.place`,
     [domain, id],

@@ -13,3 +13,5 @@ $$;
 create or replace trigger job_counts_for_warm after update of state on job for each row
   when (new.warm is not null and old.state in ('queued', 'running') and new.state in ('done', 'failed', 'cancelled'))
   execute function count_warmed();
+create or replace trigger job_ended_counts_for_warm after insert on job_ended for each row
+  when (new.warm is not null) execute function count_warmed();

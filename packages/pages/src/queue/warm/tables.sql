@@ -15,7 +15,7 @@ create table warm (
   robots      text,
   -- Known paths up to this one are done.
   after_path  text collate "C" not null default '',
-  -- Known paths once all sitemaps were read: queued, forbidden by robots.txt, passed by a rule of the domain, or fresh.
+  -- Known paths once all sitemaps were read: queued, forbidden by robots.txt, passed by a rule of the domain, redirected, or fresh.
   known       integer not null default 0,
   queued      integer not null default 0,
   forbidden   integer not null default 0,
@@ -26,7 +26,8 @@ create table warm (
   lease_until timestamptz,
   started_at  timestamptz not null default now(),
   moved_at    timestamptz not null default now(),
-  ended_at    timestamptz
+  ended_at    timestamptz,
+  redirected  integer not null default 0
 );
 create index warm_under_way on warm (moved_at) where state in ('reading', 'queueing', 'rendering');
 

@@ -26,6 +26,7 @@ export type WarmProgress = {
   /** Skipped: by robots.txt, by a rule of the domain, or because the stored copy is good. */
   forbidden: number
   passed: number
+  redirected: number
   fresh: number
   /** Null while sitemaps are read. Of a run that ended with the quota: the pages that were not rendered. */
   left: number | null
@@ -52,13 +53,13 @@ const LATELY_SECONDS = 60
 export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmProgress | null> {
   const { rows } = await db.query<Row>(
     `select w.which, w.state, w.paused_at, w.reason, w.started_at, w.ended_at, w.known, w.queued,
-            w.forbidden, w.passed, w.fresh, t.done, t.unchanged, t.failed,
+            w.forbidden, w.passed, w.redirected, w.fresh, t.done, t.unchanged, t.failed,
             json_build_object('read', s.read, 'left', s.unread, 'failed', s.unreadable, 'failures', (
               select coalesce(json_agg(json_build_object('path', path, 'reason', failure)), '[]')
                 from (select path, failure from warm_sitemap
                        where domain_id = w.domain_id and failure is not null order by path limit $2) f)) as sitemaps,
-            (select count(*)::int from job
-              where finished_at > clock_timestamp() - make_interval(secs => $3)
+            (select count(*)::int from every_job
+              where finished_at > statement_timestamp() - make_interval(secs => $3)
                 and domain_id = w.domain_id and warm = w.run) as lately,
             least($3, extract(epoch from clock_timestamp() - w.started_at))::float8 as lately_seconds
        from warm w join warm_count t on t.domain_id = w.domain_id
@@ -93,11 +94,21 @@ function progressOf({ queued, lately, lately_seconds: seconds, ...row }: Row): W
 
 /** An estimate from `known` while paths are queued; exact afterwards. */
 function leftOf(
-  { state, known, done, failed, forbidden, passed, fresh }: Omit<Row, 'queued' | 'lately' | 'lately_seconds'>,
+  {
+    state,
+    known,
+    done,
+    failed,
+    forbidden,
+    passed,
+    redirected,
+    fresh,
+  }: Omit<Row, 'queued' | 'lately' | 'lately_seconds'>,
   queued: number,
 ): number | null {
   if (state === 'reading') return null
-  const all = state === 'queueing' ? Math.max(queued, known - forbidden - passed - fresh) : queued
+  const all =
+    state === 'queueing' ? Math.max(queued, known - forbidden - passed - redirected - fresh) : queued
   return Math.max(0, all - done - failed)
 }
 

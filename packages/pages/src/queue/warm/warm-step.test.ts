@@ -83,6 +83,20 @@ describe('warmStep', () => {
   })
 })
 
+it('pages that the owner redirects are skipped, and counted as such', async () => {
+  const domain = await started(3)
+  const redirects = [{ from: '/p000001', to: '/p000002', status: 301 }]
+  await queue.pool.query(
+    `insert into site_version (domain_id, kind, content, author) values ($1, 'redirects', $2, 'owner')`,
+    [domain, JSON.stringify(redirects)],
+  )
+  await settle()
+  await warm.end(domain)
+  await settle()
+  const { state, passed, redirected, done } = await warm.progress(domain)
+  assert.deepEqual([state, passed, redirected, done], ['done', 0, 1, 2])
+})
+
 it("what the site's robots.txt or a rule of the domain excludes is left out, and counted", async () => {
   const domain = await started(10, {
     robots: 'User-agent: Prepaint\nDisallow: /p00000[1-3]$\nDisallow: /p000002',

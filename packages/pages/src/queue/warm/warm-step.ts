@@ -157,10 +157,12 @@ async function chooseNext(
   })
   const rules = new RuleBook(run.settings.rules)
   const redirects = await redirectMapOf(client, run.domain)
-  const chosen: Chosen = { queue: [], forbidden: [], passed: [], fresh: [] }
+  const chosen: Chosen = { queue: [], forbidden: [], passed: [], redirected: [], fresh: [] }
   for (const [at, page] of pages.entries()) {
     if (at % BREATH_PATHS === 0) await breathe()
-    const choice = redirects?.covers(page.path) ? 'passed' : warmChoice(page, run, { robots, rules, nowMs })
+    const choice = redirects?.covers(page.path)
+      ? 'redirected'
+      : warmChoice(page, run, { robots, rules, nowMs })
     chosen[choice].push(page.path)
   }
   return { chosen, after: pages.at(-1)?.path, isLast: pages.length < limit }
@@ -189,13 +191,13 @@ async function move(
   domain: DomainId,
   { after, isLast = false, chosen }: Moved = {},
 ): Promise<void> {
-  const counts = (['queue', 'forbidden', 'passed', 'fresh'] as const).map(
+  const counts = (['queue', 'forbidden', 'passed', 'fresh', 'redirected'] as const).map(
     (name) => chosen?.[name].length ?? 0,
   )
   await client.query(
     `update warm set after_path = coalesce($2, after_path), moved_at = clock_timestamp(),
             state = case when $3 then 'rendering' else state end, queued = queued + $4,
-            forbidden = forbidden + $5, passed = passed + $6, fresh = fresh + $7
+            forbidden = forbidden + $5, passed = passed + $6, fresh = fresh + $7, redirected = redirected + $8
       where domain_id = $1
      returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
     [domain, after ?? null, isLast, ...counts],
@@ -270,7 +272,7 @@ async function lockRun(client: Queryable, domain: DomainId): Promise<Run | 'wait
   return { ...run, settings: readDomainSettings(run.settings) }
 }
 
-type WarmChoice = 'queue' | 'forbidden' | 'passed' | 'fresh'
+type WarmChoice = 'queue' | 'forbidden' | 'passed' | 'redirected' | 'fresh'
 
 /** Ignore dates further in the future than clock differences. */
 const AHEAD_MS = 86_400_000

@@ -48,7 +48,7 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
        insert into warm (domain_id, which) values ($1, $2)
        on conflict (domain_id) do update set
          run = excluded.run, which = excluded.which, state = 'reading', paused_at = null, reason = null, robots = null,
-         after_path = '', known = 0, queued = 0, forbidden = 0, passed = 0, fresh = 0, lease = null,
+         after_path = '', known = 0, queued = 0, forbidden = 0, passed = 0, redirected = 0, fresh = 0, lease = null,
          lease_until = null, started_at = now(), moved_at = now(), ended_at = null
        returning domain_id, run
      ), tally as (

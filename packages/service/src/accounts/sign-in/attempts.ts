@@ -6,24 +6,24 @@ import { parseEmail } from '../email.ts'
 
 export const FAILURE_WINDOW_MS = 15 * 60_000
 
-/** The most wrong passwords in a window: from an IP address to an account, from an IP address, and to an account. */
-export const MOST_FAILURES = { pair: 5, address: 20, account: 100 } as const
+/** The most wrong passwords in a window: from an IP address to a person, from an IP address, and to a person. */
+export const MOST_FAILURES = { pair: 5, address: 20, person: 100 } as const
 
-/** The most reset requests of an IP address, and e-mails to an account, in a window. */
-export const MOST_RESETS = { address: 10, account: 3 } as const
+/** The most reset requests of an IP address, and e-mails to a person, in a window. */
+export const MOST_RESETS = { address: 10, person: 3 } as const
 
 /** Everyone locks their rows in this order, so that attempts at once do not wait for each other in a circle. */
-const KINDS = ['pair', 'address', 'account'] as const
+const KINDS = ['pair', 'address', 'person'] as const
 
 const FAILURES = {
   pair: rateOf('sign-in pair', MOST_FAILURES.pair),
   address: rateOf('sign-in address', MOST_FAILURES.address),
-  account: rateOf('sign-in account', MOST_FAILURES.account),
+  person: rateOf('sign-in person', MOST_FAILURES.person),
 }
 
 const RESETS = {
   address: rateOf('reset address', MOST_RESETS.address),
-  account: rateOf('reset account', MOST_RESETS.account),
+  person: rateOf('reset person', MOST_RESETS.person),
 }
 
 function rateOf(what: string, most: number): Rate {
@@ -34,8 +34,8 @@ type Attempt = { email: string; address: string }
 
 /**
  * Counts the attempt as a failure first, so concurrent attempts cannot exceed the limit. Any result but `wrong`
- * undoes the count. Throws `too_many_failures` per client IP or account; locking out an account takes very many
- * addresses.
+ * takes its own count back, and no other. Throws `too_many_failures` per client IP or person; locking out a person takes very
+ * many addresses.
  */
 export async function countedAttempt<T>(
   pool: pg.Pool,
@@ -55,7 +55,6 @@ export async function countedAttempt<T>(
   try {
     const result = await run()
     await takeBack(pool, subjects)
-    await FAILURES.pair.forget(pool, subjects.pair)
     return result
   } catch (error) {
     if (!(error instanceof AppError && error.code === wrong)) await takeBack(pool, subjects)
@@ -63,12 +62,12 @@ export async function countedAttempt<T>(
   }
 }
 
-/** Returns false if enough e-mails were sent to the account. Throws `too_many_resets` for too many requests of the client's IP address. */
+/** Returns false if enough e-mails were sent to the person. Throws `too_many_resets` for too many requests of the client's IP address. */
 export async function countResetRequest(db: Queryable, attempt: Attempt, nowMs: number): Promise<boolean> {
-  const { address, account } = subjectsOf(attempt)
+  const { address, person } = subjectsOf(attempt)
   const refusal = await RESETS.address.take(db, address, { nowMs })
   if (refusal !== null) throw new AppError('too_many_resets', { headers: refusal.headers })
-  return (await RESETS.account.take(db, account, { nowMs })) === null
+  return (await RESETS.person.take(db, person, { nowMs })) === null
 }
 
 type Subjects = Record<keyof typeof MOST_FAILURES, string>
@@ -78,7 +77,7 @@ async function takeBack(db: Queryable, subjects: Subjects): Promise<void> {
 }
 
 function subjectsOf({ email, address }: Attempt): Subjects {
-  // Invalid e-mails belong to no account, and PostgreSQL does not accept every text.
-  const account = parseEmail(email) ?? ''
-  return { pair: `${address} ${account}`, address, account }
+  // Invalid e-mails belong to no person, and PostgreSQL does not accept every text.
+  const person = parseEmail(email) ?? ''
+  return { pair: `${address} ${person}`, address, person }
 }

@@ -1,121 +1,351 @@
-import { AppError } from '@prepaint/contract/errors.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
+import type { AccountId, DomainId, PersonId } from '@prepaint/contract/ids.ts'
+import type { Role } from '@prepaint/contract/roles.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import { record } from '@prepaint/postgres/audit'
+import { actAsPerson } from '@prepaint/postgres/audit/acting.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { addAccount, checkPlan, type Role } from '../accounts.ts'
+import { addAccountOf, checkPlan } from '../accounts.ts'
 import { emailOf, parseEmail } from '../email.ts'
+import { addMember, checkMemberLimit, isMemberOf } from '../members.ts'
+import { createPerson, findPersonOf, findUnproven, lockPerson, markProven, setOperator } from '../persons.ts'
 import { createSecret, hashSecret } from '../secrets.ts'
-import { setPassword } from './passwords.ts'
+import { hashNewPassword, setPasswordHash, wordsOf } from './passwords.ts'
+import { dropFactors, hasSecondFactor, readFactors } from './second-factor.ts'
+import { MAY_SIGN_IN } from './sessions.ts'
 
-/** `first` creates the operator of a new installation; `reset` sets a new password. */
-type LinkKind = 'first' | 'invitation' | 'reset'
+/**
+ * `first` creates the operator of a new installation; `invitation` an account; `member` joins an account; `reset` sets a new
+ * password.
+ */
+type LinkKind = 'first' | 'invitation' | 'member' | 'reset'
 
-export type NewLink =
-  | { kind: 'first'; plan: string }
-  | { kind: 'invitation'; email: string; plan: string; role: Role }
-  | { kind: 'reset'; account: AccountId }
+type NewLink = { kind: 'first'; plan: string } | { kind: 'reset'; person: PersonId }
 
 export type CreatedLink = { token: string; expires_at: string }
 
-/** The user chooses an address if `email` is null. */
-type LinkView = { kind: LinkKind; email: string | null; expires_at: string }
-
-const HOUR_MS = 3_600_000
-const LIFE_MS: Record<LinkKind, number> = {
-  first: 24 * HOUR_MS,
-  invitation: 7 * 24 * HOUR_MS,
-  reset: HOUR_MS,
+/** The address that a person opens. The token is in the fragment, which is not sent to servers or logged. */
+export function welcomeUrl(baseUrl: string, token: string): string {
+  return `${baseUrl}/welcome#${token}`
 }
 
-const OPERATORS = `select from account where role = 'operator' and password_hash is not null`
+/** The user chooses an address if `email` is null. */
+export type LinkView =
+  | { kind: 'first' | 'invitation' | 'reset'; email: string | null; expires_at: string }
+  | {
+      kind: 'member'
+      email: string
+      account: { name: string }
+      role: Role
+      invited_by: string
+      expires_at: string
+    }
+
+const HOUR_MS = 3_600_000
+const LIFE_MS = { first: 24 * HOUR_MS, reset: HOUR_MS } as const
+
+const OPERATORS = 'select from person where is_operator and password_hash is not null'
 /** The first link was shown in a terminal or log, so it ends once an operator can sign in. */
 const IS_VALID = `(l.kind <> 'first' or not exists (${OPERATORS}))`
 
-/** Creates a link that works once, and ends earlier links of its kind for the person. Throws `invalid_field` or `account_exists`. */
+/** Creates a link that works once, and ends earlier links of its kind for the person. Throws `invalid_field`. */
 export async function createLink(
   pool: pg.Pool,
   plans: PlanCatalogue,
   link: NewLink,
   nowMs: number,
 ): Promise<CreatedLink> {
-  const email = link.kind === 'invitation' ? emailOf(link.email) : null
-  const plan = link.kind === 'reset' ? null : link.plan
+  const plan = link.kind === 'first' ? link.plan : null
   if (plan !== null) checkPlan(plans, plan)
-  const account = link.kind === 'reset' ? link.account : null
-  const role = roleOf(link)
-  const secret = createSecret('pp_in_')
-  const expiresAt = new Date(nowMs + LIFE_MS[link.kind])
-  await transaction(pool, async (client) => {
-    if (email !== null) {
-      const { rowCount } = await client.query('select from account where email = $1', [email])
-      if (rowCount !== 0) throw new AppError('account_exists')
-    }
-    await client.query(
-      `delete from sign_in_link where kind = $1 and email is not distinct from $2
-          and account_id is not distinct from $3`,
-      [link.kind, email, account],
-    )
-    await client.query(
-      `insert into sign_in_link (token_hash, kind, email, plan, role, account_id, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [secret.hash, link.kind, email, plan, role, account, expiresAt],
-    )
+  const person = link.kind === 'reset' ? link.person : null
+  return transaction(pool, async (client) => {
+    await client.query('delete from link where kind = $1 and person_id is not distinct from $2', [
+      link.kind,
+      person,
+    ])
+    const made = { kind: link.kind, plan, person, invitation: null, isHeld: false }
+    return insertLink(client, made, nowMs + LIFE_MS[link.kind])
   })
+}
+
+/** Creates the link of an invitation; the one before ends. `isHeld`: a member who invites gets it, not the address. */
+export async function linkToInvitation(
+  client: Queryable,
+  { kind, id, isHeld = false }: { kind: 'invitation' | 'member'; id: number; isHeld?: boolean },
+  expiresAtMs: number,
+): Promise<CreatedLink> {
+  await client.query('delete from link where invitation_id = $1', [id])
+  return insertLink(client, { kind, plan: null, person: null, invitation: id, isHeld }, expiresAtMs)
+}
+
+async function insertLink(
+  client: Queryable,
+  link: {
+    kind: LinkKind
+    plan: string | null
+    person: PersonId | null
+    invitation: number | null
+    isHeld: boolean
+  },
+  expiresAtMs: number,
+): Promise<CreatedLink> {
+  const secret = createSecret('pp_in_')
+  const expiresAt = new Date(expiresAtMs)
+  await client.query(
+    `insert into link (token_hash, kind, plan, person_id, invitation_id, expires_at, is_held)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [secret.hash, link.kind, link.plan, link.person, link.invitation, expiresAt, link.isHeld],
+  )
   return { token: secret.raw, expires_at: expiresAt.toISOString() }
 }
 
-function roleOf(link: NewLink): Role {
-  if (link.kind === 'first') return 'operator'
-  return link.kind === 'invitation' ? link.role : 'owner'
+type LinkRow = {
+  kind: LinkKind
+  email: string | null
+  expires_at: Date
+  plan: string | null
+  person: PersonId | null
+  invitation: number | null
+  account: AccountId | null
+  accountName: string | null
+  suspended: boolean
+  role: Role
+  domains: DomainId[] | null
+  name: string | null
+  isOperator: boolean
+  invitedBy: string
+  isHeld: boolean
 }
 
-/** Throws `link_not_found` if the link is unknown, used or expired. */
+const READ = `select l.kind, coalesce(i.email, p.email) as email, l.expires_at, coalesce(i.plan, l.plan) as plan,
+         l.person_id as person, i.id as invitation, i.account_id as account, coalesce(a.name, a.email) as "accountName",
+         coalesce(a.suspended_at is not null, false) as suspended, i.role, i.domains, i.name,
+         coalesce(i.is_operator, false) as "isOperator", i.invited_by as "invitedBy", l.is_held as "isHeld"
+    from link l left join invitation i on i.id = l.invitation_id
+    left join person p on p.id = l.person_id left join account a on a.id = i.account_id
+   where l.token_hash = $1 and l.expires_at > $2 and ${IS_VALID}`
+
+/** Throws `link_not_found` if the link is unknown, used, revoked or expired. */
+async function findLink(db: Queryable, hash: Buffer, nowMs: number): Promise<LinkRow> {
+  const { rows } = await db.query<LinkRow>(READ, [hash, new Date(nowMs)])
+  if (rows[0] === undefined) throw new AppError('link_not_found')
+  return rows[0]
+}
+
+/** Throws `link_not_found`. */
 export async function readLink(db: Queryable, token: string, nowMs: number): Promise<LinkView> {
-  const { rows } = await db.query<{ kind: LinkKind; email: string | null; expires_at: Date }>(
-    `select l.kind, coalesce(l.email, a.email) as email, l.expires_at
-       from sign_in_link l left join account a on a.id = l.account_id
-      where l.token_hash = $1 and l.expires_at > $2 and ${IS_VALID}`,
-    [hashSecret(token), new Date(nowMs)],
+  const { kind, email, expires_at, accountName, role, invitedBy } = await findLink(
+    db,
+    hashSecret(token),
+    nowMs,
   )
-  const row = rows[0]
-  if (row === undefined) throw new AppError('link_not_found')
-  return { ...row, expires_at: row.expires_at.toISOString() }
+  const expires = expires_at.toISOString()
+  if (kind !== 'member') return { kind, email, expires_at: expires }
+  return {
+    kind,
+    email: email!,
+    account: { name: accountName! },
+    role,
+    invited_by: invitedBy,
+    expires_at: expires,
+  }
+}
+
+/** Who uses a link. `signedIn`: the session's person, if there is one. */
+export type LinkUse = {
+  /** Counts only if the link names none. */
+  email: string | null
+  password: string | null
+  signedIn: { person: PersonId; email: string } | null
+  /** Checks the password of an existing person as a sign-in does. Throws `wrong_credentials` and `too_many_failures`. */
+  checkPassword(credentials: { email: string; password: string }): Promise<{ id: PersonId; hash: string }>
 }
 
 /**
- * Creates the account, or sets its password and ends its sessions. Concurrent uses: one gets `link_not_found`.
- * `email` counts only if the link has none. The link stays valid after `invalid_field` and `account_exists`.
+ * `passwordHash`: of the password that was set or checked. Null: the session that there is goes on. `waiting`: the hash of an
+ * invitation that `acceptInvitation` accepts once the person has proved a second factor.
+ */
+export type UsedLink = {
+  person: PersonId
+  account: AccountId | null
+  passwordHash: string | null
+  waiting: Buffer | null
+}
+
+/**
+ * Creates the account, joins one, or sets a password and ends sessions. Concurrent uses: one gets `link_not_found`. An
+ * invitation never changes the password of a person that exists: it must be theirs. Only where it proves the address for the
+ * first time is the password new, and sessions of before end. The link stays valid after every error.
+ * Throws `link_not_found`, `invalid_field`, `account_exists`, `other_invited`, `wrong_credentials`, `account_suspended`,
+ * `member_limit`.
  */
 export async function useLink(
   pool: pg.Pool,
   plans: PlanCatalogue,
   token: string,
-  input: { email: string | null; password: string },
+  use: LinkUse,
+  nowMs: number,
+): Promise<UsedLink> {
+  const hash = hashSecret(token)
+  const link = await findLink(pool, hash, nowMs)
+  if (link.suspended) throw new AppError('account_suspended')
+  if (link.kind === 'first') return useFirstLink(pool, plans, hash, use, nowMs)
+  if (link.kind === 'reset') {
+    const person = link.person!
+    const passwordHash = await hashNewPassword(passwordOf(use), await wordsOf(pool, person))
+    await transaction(pool, async (client) => {
+      await endLink(client, hash, nowMs)
+      if (await markProven(client, person)) await dropPrepared(client, person)
+      await actAsPerson({ id: person, email: link.email! }, () =>
+        setPasswordHash(client, person, passwordHash),
+      )
+    })
+    return { person, account: null, passwordHash, waiting: null }
+  }
+  const email = link.email!
+  const { known, passwordHash, proves } = await accepterOf(pool, link, email, use)
+  const checked = known !== null && passwordHash !== null && !proves
+  if (checked && hasSecondFactor(await readFactors(pool, known))) {
+    return { person: known, account: null, passwordHash, waiting: hash }
+  }
+  return transaction(pool, async (client) => {
+    await lockInvitation(client, link)
+    await endLink(client, hash, nowMs)
+    const person =
+      known === null
+        ? await createPerson(client, { email, passwordHash, isUnproven: link.isHeld })
+        : await lockPerson(client, known, proves ? null : passwordHash)
+    // Meanwhile another request has made the person, or changed its password.
+    if (person === null) throw new AppError('wrong_credentials')
+    if (proves) await prove(client, person, passwordHash)
+    const account = await actAsPerson({ id: person, email }, () => accept(client, plans, link, person))
+    return { person, account, passwordHash, waiting: null }
+  })
+}
+
+/** Accepts the invitation with this hash for a person who has proved both factors. Throws as `useLink`. */
+export async function acceptInvitation(
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  hash: Buffer,
+  person: PersonId,
   nowMs: number,
 ): Promise<AccountId> {
+  const link = await findLink(pool, hash, nowMs)
+  if (link.suspended) throw new AppError('account_suspended')
   return transaction(pool, async (client) => {
-    const { rows } = await client.query<{
-      kind: LinkKind
-      email: string | null
-      plan: string | null
-      role: Role
-      account_id: AccountId | null
-    }>(
-      `delete from sign_in_link l where token_hash = $1 and expires_at > $2 and ${IS_VALID}
-       returning kind, email, plan, role, account_id`,
-      [hashSecret(token), new Date(nowMs)],
-    )
-    const link = rows[0]
-    if (link === undefined) throw new AppError('link_not_found')
-    if (link.account_id !== null) {
-      await setPassword(client, link.account_id, input.password)
-      return link.account_id
-    }
-    const email = emailOf(link.email ?? input.email ?? '')
-    const account = { email, plan: link.plan ?? '', role: link.role, password: input.password }
-    return (await addAccount(client, plans, account)).id
+    await lockInvitation(client, link)
+    await endLink(client, hash, nowMs)
+    if ((await lockPerson(client, person)) === null) throw new AppError('wrong_credentials')
+    return actAsPerson({ id: person, email: link.email! }, () => accept(client, plans, link, person))
   })
+}
+
+/** Throws `wrong_credentials` if the person is proven meanwhile. */
+async function prove(client: Queryable, person: PersonId, passwordHash: string): Promise<void> {
+  if (!(await markProven(client, person))) throw new AppError('wrong_credentials')
+  await dropPrepared(client, person)
+  await setPasswordHash(client, person, passwordHash)
+}
+
+/** Drops the ways to enter that another may have prepared for the person. */
+async function dropPrepared(client: Queryable, person: PersonId): Promise<void> {
+  await dropFactors(client, person)
+  await client.query('delete from email_change where person_id = $1', [person])
+}
+
+/** Account, invitation, link: sending again and revoking lock them in the same order. */
+async function lockInvitation(client: Queryable, { account, invitation }: LinkRow): Promise<void> {
+  await client.query('select from account where id = $1 for no key update', [account])
+  await client.query('select from invitation where id = $1 for update', [invitation])
+}
+
+async function useFirstLink(
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  hash: Buffer,
+  use: LinkUse,
+  nowMs: number,
+): Promise<UsedLink> {
+  const email = emailOf(use.email ?? '')
+  const passwordHash = await hashNewPassword(passwordOf(use), [email])
+  return transaction(pool, async (client) => {
+    const { plan } = await endLink(client, hash, nowMs)
+    const person = await createPerson(client, { email, passwordHash })
+    if (person === null) throw new AppError('account_exists')
+    await setOperator(client, person, true)
+    const account = await actAsPerson({ id: person, email }, () =>
+      addAccountOf(client, plans, person, { email, plan: plan ?? '' }),
+    )
+    return { person, account: account.id, passwordHash, waiting: null }
+  })
+}
+
+/** `proves`: the link shows for the first time that the person has the address, and sets the password. */
+type Accepter =
+  | { known: PersonId | null; passwordHash: string | null; proves: false }
+  | { known: PersonId; passwordHash: string; proves: true }
+
+/** The existing person who accepts, or null if the address has none; and the password that was checked or is to be set. */
+async function accepterOf(
+  db: Queryable,
+  { kind, accountName, name, isHeld }: LinkRow,
+  email: string,
+  { password, signedIn, checkPassword }: LinkUse,
+): Promise<Accepter> {
+  if (signedIn !== null && signedIn.email !== email && kind === 'member') {
+    throw new AppError('other_invited', { word: email })
+  }
+  const words = [email, accountName ?? name ?? '']
+  const unproven = isHeld ? null : await findUnproven(db, email)
+  if (unproven !== null) {
+    const hash = await hashNewPassword(passwordOf({ password }), words)
+    return { known: unproven, passwordHash: hash, proves: true }
+  }
+  if (signedIn?.email === email) return { known: signedIn.person, passwordHash: null, proves: false }
+  const given = passwordOf({ password })
+  if ((await findPersonOf(db, email)) === null) {
+    return { known: null, passwordHash: await hashNewPassword(given, words), proves: false }
+  }
+  const { id, hash } = await checkPassword({ email, password: given })
+  return { known: id, passwordHash: hash, proves: false }
+}
+
+/** The invitation is over. */
+async function accept(
+  client: Queryable,
+  plans: PlanCatalogue,
+  link: LinkRow,
+  person: PersonId,
+): Promise<AccountId> {
+  await client.query('delete from invitation where id = $1', [link.invitation])
+  if (link.account === null) {
+    if (link.isOperator) await setOperator(client, person, true)
+    const made = { email: link.email!, plan: link.plan ?? '', name: link.name }
+    return (await addAccountOf(client, plans, person, made)).id
+  }
+  if (await isMemberOf(client, person, link.account)) return link.account
+  await checkMemberLimit(client, link.account)
+  await addMember(client, link.account, person, link)
+  const details = { role: link.role, invited_by: link.invitedBy }
+  await record(client, { account: link.account, action: 'member.joined', target: link.email, details })
+  return link.account
+}
+
+/** Deletes a valid link. Throws `link_not_found`. */
+async function endLink(client: Queryable, hash: Buffer, nowMs: number): Promise<{ plan: string | null }> {
+  const { rows } = await client.query<{ plan: string | null }>(
+    `delete from link l where token_hash = $1 and expires_at > $2 and ${IS_VALID} returning plan`,
+    [hash, new Date(nowMs)],
+  )
+  if (rows[0] === undefined) throw new AppError('link_not_found')
+  return rows[0]
+}
+
+function passwordOf({ password }: Pick<LinkUse, 'password'>): string {
+  if (password === null) throw invalidField(['password'], 'is required')
+  return password
 }
 
 /** Tells whether an operator can sign in with a password. */
@@ -124,13 +354,13 @@ export async function hasOperator(db: Queryable): Promise<boolean> {
   return rowCount !== 0
 }
 
-/** Returns the account to send a reset link to, or null if there is none or it is suspended. */
-export async function findResetAccount(
+/** Returns the person to send a reset link to, or null if there is none, or if all its accounts are suspended. */
+export async function findResetPerson(
   db: Queryable,
   email: string,
-): Promise<{ id: AccountId; email: string } | null> {
-  const { rows } = await db.query<{ id: AccountId; email: string }>(
-    'select id, email from account where email = $1 and suspended_at is null',
+): Promise<{ id: PersonId; email: string } | null> {
+  const { rows } = await db.query<{ id: PersonId; email: string }>(
+    `select id, email from person p where email = $1 and ${MAY_SIGN_IN}`,
     [parseEmail(email) ?? ''],
   )
   return rows[0] ?? null

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { NextRun, Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
-import { INVALIDATE_CHANNEL, parseInvalidation } from '@prepaint/runtime/invalidation.ts'
+import { INVALIDATE_CHANNEL, parseInvalidations } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { accountKey } from '../acme/account.ts'
@@ -104,9 +104,9 @@ export class Ordering implements TaskKind {
   /** Add it to the runner of tasks, too. */
   start(): void {
     this.#listener.on(INVALIDATE_CHANNEL, (payload) => {
-      const changed = parseInvalidation(payload)
-      if (changed.kind !== 'host') return
-      this.#changed?.add(changed.host)
+      const hosts = parseInvalidations(payload).flatMap((what) => (what.kind === 'host' ? [what.host] : []))
+      if (hosts.length === 0) return
+      for (const host of hosts) this.#changed?.add(host)
       this.#askSoon()
     })
     this.#listener.onLost(() => this.askForAll())

@@ -28,6 +28,8 @@ export async function deleteSealedSecrets(pool: pg.Pool, nowMs: number): Promise
     // Receivers could not verify deliveries: their owners add them again.
     await client.query(`delete from channel where format <> 'mail'`)
     await client.query('update channel set key_sealed = null')
+    // A second factor stays required: its person signs in with a recovery code and sets it up anew.
+    await client.query('update second_factor set key_sealed = null')
     for (const { name } of rows) await announceHost(client, name)
     const of = (source: CertificateSource) =>
       rows.flatMap((row) => (row.source === source ? [row.name] : [])).sort()

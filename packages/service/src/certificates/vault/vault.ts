@@ -8,6 +8,7 @@ const SEALED_COLUMNS = [
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
   { table: 'channel', id: 'id', purposeOf: (id: string) => channelPurpose(Number(id)) },
   { table: 'origin_header', id: 'domain_id', purposeOf: (id: string) => originHeadersPurpose(Number(id)) },
+  { table: 'second_factor', id: 'person_id', purposeOf: (id: string) => secondFactorPurpose(Number(id)) },
 ] as const
 
 /** Encrypts (seals) and decrypts (opens) secrets. The key id in the database detects a wrong master key first. */
@@ -99,6 +100,10 @@ export function accountPurpose(directory: string): string {
 
 export function channelPurpose(channel: number): string {
   return `channel ${channel}`
+}
+
+export function secondFactorPurpose(person: number): string {
+  return `second factor of person ${person}`
 }
 
 /** Key rotation. The row of master_key is locked. */

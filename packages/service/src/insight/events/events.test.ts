@@ -8,7 +8,7 @@ const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')
 
 it('gathering keeps each thing once, and several paths of a domain as null', () => {
   const gathering = new Gathering()
-  for (const n of [1, 1, 2]) gathering.addJob(id(n))
+  for (const n of [1, 1, 2]) gathering.addJobs(id(n))
   for (const path of ['1 /a', '1 /a', '2 /a', '2 /b', '2 /a']) {
     const [domain, where] = path.split(' ')
     gathering.addInvalidation(`{"domain":${domain},"path":"${where}"}`)
@@ -22,9 +22,9 @@ it('gathering keeps each thing once, and several paths of a domain as null', () 
 
 it('a payload that is not understood, or one thing over the limit, marks the gathered as overflown and adds nothing', () => {
   const gathering = new Gathering(3)
-  for (const n of [1, 2, 3]) gathering.addJob(id(n))
+  for (const n of [1, 2, 3]) gathering.addJobs(id(n))
   assert.equal(gathering.take().overflown, false)
-  for (const n of [1, 2, 3, 4, 5]) gathering.addJob(id(n))
+  for (const n of [1, 2, 3, 4, 5]) gathering.addJobs(id(n))
   const { jobs, overflown } = gathering.take()
   assert.deepEqual([jobs.size, overflown], [3, true])
   gathering.addInvalidation('{"something":"new"}')
@@ -34,7 +34,7 @@ it('a payload that is not understood, or one thing over the limit, marks the gat
 it('a client that disconnects before its key is found takes no stream', () => {
   const streams = new Streams('node', STREAM_LIMITS)
   const gone = { destroyed: true, writableLength: 0, write() {}, end() {}, destroy() {}, once() {} }
-  const subscriber = { account: 1 as AccountId, by: { key: 1 }, fleet: false }
+  const subscriber = { account: 1 as AccountId, domains: null, by: { key: 1 }, fleet: false, person: null }
   const opened = streams.open(subscriber, () => gone, false)
   assert.deepEqual([opened, streams.count], ['gone', 0])
 })

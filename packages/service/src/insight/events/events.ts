@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { REREAD } from '@prepaint/contract/events/event.ts'
+import { type LiveEvent, REREAD } from '@prepaint/contract/events/event.ts'
+import type { DomainId } from '@prepaint/contract/ids.ts'
 import { JOB_DONE_CHANNEL } from '@prepaint/contract/outcome/job.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import type { SharePart } from '@prepaint/contract/share-parts.ts'
 import { WARM_CHANNEL, WARM_MOVED_CHANNEL } from '@prepaint/pages/queue/warm/warm.ts'
-import { VISITED_CHANNEL } from '@prepaint/pages/store/last-visits.ts'
+import { VISITED_CHANNEL } from '@prepaint/pages/store/visited-notices.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { INVALIDATE_CHANNEL, type Notifications } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -22,7 +24,7 @@ import {
   type Subscriber,
 } from './streams.ts'
 
-/** The payload is an account that lost a session or key, or whose plan, role or suspension changed (packages/service/src/accounts/functions.sql). */
+/** The payload is an account or `person <id>` whose access may have ended (packages/service/src/accounts/functions.sql). */
 const ACCESS_ENDED_CHANNEL = 'access_ended'
 
 export type EventTimes = {
@@ -80,14 +82,29 @@ export class Events {
     return this.#streams.count
   }
 
-  /** Throws `too_many_streams`, or `events_unavailable` if this node has too many streams or no notifications. */
+  /** Throws `too_many_streams`, `too_many_link_streams`, or `events_unavailable` if this node has too many streams or no notifications. */
   subscribe(subscriber: Subscriber, begin: () => Sink, resumed: boolean): void {
     if (this.#isClosed || !this.#listener.connected) throw new AppError('events_unavailable')
     // What came before the first subscriber is of no use to it.
     if (this.#streams.count === 0) this.#gathering.take()
     const opened = this.#streams.open(subscriber, begin, resumed)
     if (opened === 'account-full') throw new AppError('too_many_streams')
+    if (opened === 'link-full') throw new AppError('too_many_link_streams')
     if (opened === 'node-full') throw new AppError('events_unavailable')
+    this.#endInTime(subscriber)
+    // The access may have ended after it was checked and before the stream could be told.
+    void this.#endRefused(this.#streams.all().filter((stream) => stream.subscriber === subscriber))
+  }
+
+  /** A share link ends by itself. Others are looked at with each beat. */
+  #endInTime(subscriber: Subscriber): void {
+    if (!('share' in subscriber.by)) return
+    // Timers may be a millisecond early.
+    const inMs = Math.min(subscriber.by.endsAtMs - this.#clock.nowMs() + 10, LONGEST_TIMER_MS)
+    const timer = setTimeout(() => {
+      void this.#endRefused(this.#streams.all().filter((stream) => stream.subscriber === subscriber))
+    }, inMs)
+    timer.unref()
   }
 
   close(): void {
@@ -99,15 +116,16 @@ export class Events {
 
   #listen(): void {
     const gathering = this.#gathering
-    this.#gatherFrom(JOB_DONE_CHANNEL, (payload) => gathering.addJob(payload))
+    this.#gatherFrom(JOB_DONE_CHANNEL, (payload) => gathering.addJobs(payload))
     this.#gatherFrom(INVALIDATE_CHANNEL, (payload) => gathering.addInvalidation(payload))
     this.#gatherFrom(WARM_CHANNEL, (payload) => gathering.addWarm(payload))
     this.#gatherFrom(WARM_MOVED_CHANNEL, (payload) => gathering.addWarm(payload))
     this.#gatherFrom(INCIDENT_CHANNEL, (payload) => gathering.addIncident(payload))
     this.#gatherFrom(VISITED_CHANNEL, (payload) => gathering.addVisited(payload))
-    this.#listener.on(ACCESS_ENDED_CHANNEL, (account) => {
-      const ofAccount = this.#streams.all().filter(({ subscriber }) => String(subscriber.account) === account)
-      void this.#endRefused(ofAccount)
+    this.#listener.on(ACCESS_ENDED_CHANNEL, (whose) => {
+      const isConcerned = ({ account, person }: Subscriber) =>
+        String(account) === whose || `person ${person}` === whose
+      void this.#endRefused(this.#streams.all().filter(({ subscriber }) => isConcerned(subscriber)))
     })
     // Clients reconnect, here or at another node.
     this.#listener.onLost(() => this.#endAll(this.#streams.all(), 'node'))
@@ -152,9 +170,18 @@ export class Events {
     const view = { plans: this.#plans, nowMs: this.#clock.nowMs() }
     const found = await readEvents(this.#pool, this.#streams.accounts(), gathered, view)
     for (const [account, owned] of Map.groupBy(found, (event) => event.account)) {
-      const events = owned.length > SENT_AT_ONCE ? [REREAD] : owned.map(({ event }) => event)
-      for (const event of events) {
-        this.#streams.send(event, (subscriber) => subscriber.account === account)
+      if (owned.length > SENT_AT_ONCE) {
+        this.#streams.send(REREAD, (subscriber) => subscriber.account === account)
+        continue
+      }
+      for (const { domain, event } of owned) {
+        this.#streams.send(
+          event,
+          (subscriber) =>
+            subscriber.account === account &&
+            isWithin(subscriber, domain) &&
+            mayHear(subscriber, event.event),
+        )
       }
     }
   }
@@ -175,4 +202,25 @@ export class Events {
   #endAll(ended: readonly OpenStream[], reason: 'access' | 'node'): void {
     for (const stream of ended) this.#streams.end(stream, reason)
   }
+}
+
+/** Longer ones would fire at once. No stream lasts so long. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** The events that only share links with a part hear. What is not listed says no more than every link shows. */
+const PARTS: Partial<Record<LiveEvent['event'], SharePart>> = {
+  render: 'pages',
+  pages: 'pages',
+  warm: 'pages',
+  visits: 'traffic',
+  incident: 'incidents',
+}
+
+function mayHear({ by }: Subscriber, event: LiveEvent['event']): boolean {
+  const part = PARTS[event]
+  return !('share' in by) || part === undefined || by.parts.includes(part)
+}
+
+function isWithin({ domains }: Subscriber, domain: DomainId | null): boolean {
+  return domains === null || domain === null || domains.includes(domain)
 }

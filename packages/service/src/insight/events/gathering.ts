@@ -1,6 +1,6 @@
 import { type DomainId, type JobId, type PagePath, parseJobId } from '@prepaint/contract/ids.ts'
-import { parseVisited } from '@prepaint/pages/store/last-visits.ts'
-import { parseInvalidation } from '@prepaint/runtime/invalidation.ts'
+import { parseVisited } from '@prepaint/pages/store/visited-notices.ts'
+import { type Invalidation, parseInvalidations } from '@prepaint/runtime/invalidation.ts'
 
 export type Gathered = {
   jobs: Set<JobId>
@@ -34,14 +34,20 @@ export class Gathering {
     return !overflown && jobsEnded === 0 && Object.values(sets).every(({ size }) => size === 0)
   }
 
-  addJob(payload: string): void {
-    this.#gathered.jobsEnded++
-    const id = parseJobId(payload)
-    if (id !== null && this.#takeRoom()) this.#gathered.jobs.add(id)
+  /** The payload has ids of jobs, separated by commas. */
+  addJobs(payload: string): void {
+    for (const each of payload.split(',')) {
+      this.#gathered.jobsEnded++
+      const id = parseJobId(each)
+      if (id !== null && this.#takeRoom()) this.#gathered.jobs.add(id)
+    }
   }
 
   addInvalidation(payload: string): void {
-    const what = parseInvalidation(payload)
+    for (const what of parseInvalidations(payload)) this.#add(what)
+  }
+
+  #add(what: Invalidation): void {
     const { pages, hosts, accounts } = this.#gathered
     switch (what.kind) {
       case 'page': {

@@ -6,8 +6,13 @@ import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Gathered } from './gathering.ts'
 
-type IncidentData = Extract<LiveEvent, { event: 'incident' }>['data']
-type OwnedEvent = { account: AccountId; event: LiveEvent }
+type IncidentNotice = {
+  account: AccountId
+  domain_id: DomainId
+  data: Extract<LiveEvent, { event: 'incident' }>['data']
+}
+/** `domain` is null for what concerns the account. */
+type OwnedEvent = { account: AccountId; domain: DomainId | null; event: LiveEvent }
 
 type DomainRow = {
   id: DomainId
@@ -53,45 +58,49 @@ export async function readEvents(
   const events = jobs.map(renderEvent)
   for (const row of domains) {
     const { id, account_id: account, custom_domain: domain } = row
+    const add = (event: LiveEvent) => events.push({ account, domain: id, event })
     const path = pages.get(id)
-    if (path !== undefined) events.push({ account, event: { event: 'pages', data: { domain, path } } })
-    if (visited.has(id)) events.push({ account, event: { event: 'visits', data: { domain } } })
+    if (path !== undefined) add({ event: 'pages', data: { domain, path } })
+    if (visited.has(id)) add({ event: 'visits', data: { domain } })
     if (counted.has(id)) events.push(quotaEvent(row, plans))
     const state = progress.get(id)
-    if (state !== undefined) events.push({ account, event: { event: 'warm', data: { domain, ...state } } })
+    if (state !== undefined) add({ event: 'warm', data: { domain, ...state } })
     if (hosts.has(domain)) events.push(domainEvent(row))
   }
   for (const payload of gathered.incidents) {
-    const { account, data } = JSON.parse(payload) as { account: AccountId; data: IncidentData }
-    if (accounts.includes(account)) events.push({ account, event: { event: 'incident', data } })
+    const { account, domain_id: domain, data } = JSON.parse(payload) as IncidentNotice
+    if (accounts.includes(account)) events.push({ account, domain, event: { event: 'incident', data } })
   }
   for (const account of accounts) {
-    if (gathered.accounts.has(account)) events.push({ account, event: { event: 'account', data: {} } })
+    if (gathered.accounts.has(account)) {
+      events.push({ account, domain: null, event: { event: 'account', data: {} } })
+    }
   }
   return events
 }
 
-function renderEvent({ account_id, custom_domain, path, priority, state, outcome }: JobRow): OwnedEvent {
+function renderEvent(row: JobRow): OwnedEvent {
+  const { account_id, domain_id, custom_domain, path, priority, state, outcome } = row
   const data = { domain: custom_domain, path, priority: PRIORITIES[priority] ?? 'warm', state, outcome }
-  return { account: account_id, event: { event: 'render', data } }
+  return { account: account_id, domain: domain_id, event: { event: 'render', data } }
 }
 
 function quotaEvent(
-  { account_id, custom_domain, plan, renders_used }: DomainRow,
+  { id, account_id, custom_domain, plan, renders_used }: DomainRow,
   plans: PlanCatalogue,
 ): OwnedEvent {
   const { monthly_render_limit } = planNamed(plans, plan)
   const data = { domain: custom_domain, renders_used, monthly_render_limit }
-  return { account: account_id, event: { event: 'quota', data } }
+  return { account: account_id, domain: id, event: { event: 'quota', data } }
 }
 
-function domainEvent({ account_id, custom_domain, is_active, not_after }: DomainRow): OwnedEvent {
+function domainEvent({ id, account_id, custom_domain, is_active, not_after }: DomainRow): OwnedEvent {
   const data = {
     domain: custom_domain,
     is_active,
     certificate_ends_at: not_after?.toISOString() ?? null,
   }
-  return { account: account_id, event: { event: 'domain', data } }
+  return { account: account_id, domain: id, event: { event: 'domain', data } }
 }
 
 function isBulk({ priority }: JobRow): boolean {
@@ -105,7 +114,7 @@ async function readJobs(
 ): Promise<JobRow[]> {
   const { rows } = await db.query<JobRow>(
     `select d.account_id, j.domain_id, d.custom_domain, j.path, j.priority, j.state, j.outcome
-       from job j join domain d on d.id = j.domain_id
+       from every_job j join domain d on d.id = j.domain_id
       where d.account_id = any ($1::integer[]) and j.id = any ($2::uuid[])
         and j.state in ('done', 'failed', 'cancelled')
       order by j.finished_at, j.path`,

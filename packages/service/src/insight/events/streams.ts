@@ -1,12 +1,12 @@
 import { frameOf, HELLO, type LiveEvent, REREAD } from '@prepaint/contract/events/event.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import type { AccountId, PersonId } from '@prepaint/contract/ids.ts'
+import type { OpenAccess } from '../../accounts/access.ts'
 
-/** A client of live updates. `by` is the session or key that gives it access; `fleet` is true for operators. */
-export type Subscriber = {
-  account: AccountId
-  by: { session: number } | { key: number }
-  fleet: boolean
-}
+/**
+ * A client of live updates. `by` is the session or key that gives it access; `fleet` is true for operators, who may be in no
+ * account. It gets events of `domains` only, or of all domains if that is null.
+ */
+export type Subscriber = OpenAccess & { person: PersonId | null }
 
 export type Sink = {
   write(frame: string): unknown
@@ -19,12 +19,17 @@ export type Sink = {
 }
 
 export type StreamLimits = {
+  /** Share links have as many again, so that who holds one takes none from the members. */
   perAccount: number
+  perShareLink: number
   perNode: number
   bufferBytes: number
 }
 
-export const STREAM_LIMITS: StreamLimits = { perAccount: 20, perNode: 1_000, bufferBytes: 512 * 1024 }
+export const STREAM_LIMITS: StreamLimits = {
+  ...{ perAccount: 20, perShareLink: 5, perNode: 1_000 },
+  bufferBytes: 512 * 1024,
+}
 
 export type OpenStream = { readonly subscriber: Subscriber; readonly sink: Sink }
 
@@ -50,7 +55,7 @@ export class Streams {
 
   /** Accounts with a stream, each once. */
   accounts(): AccountId[] {
-    return [...new Set(this.all().map(({ subscriber }) => subscriber.account))]
+    return [...new Set(this.all().map(({ subscriber }) => subscriber.account))].filter((id) => id !== null)
   }
 
   /** Calls `begin` unless there are too many streams. `resumed`: the client may have missed events. */
@@ -58,9 +63,15 @@ export class Streams {
     subscriber: Subscriber,
     begin: () => Sink,
     resumed: boolean,
-  ): 'open' | 'gone' | 'account-full' | 'node-full' {
-    const ofAccount = this.all().filter((stream) => stream.subscriber.account === subscriber.account)
-    if (ofAccount.length >= this.#limits.perAccount) return 'account-full'
+  ): 'open' | 'gone' | 'account-full' | 'link-full' | 'node-full' {
+    const shareOf = ({ by }: Subscriber) => ('share' in by ? by.share : null)
+    const share = shareOf(subscriber)
+    const alike = this.all()
+      .map((stream) => stream.subscriber)
+      .filter((each) => each.account === subscriber.account && (shareOf(each) === null) === (share === null))
+    if (alike.length >= this.#limits.perAccount) return 'account-full'
+    const ofLink = alike.filter((each) => share !== null && shareOf(each) === share)
+    if (ofLink.length >= this.#limits.perShareLink) return 'link-full'
     if (this.#open.size >= this.#limits.perNode) return 'node-full'
     const sink = begin()
     // The client disconnected during the access check.

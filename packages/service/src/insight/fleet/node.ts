@@ -57,7 +57,7 @@ export type Fleet = {
 }
 
 export const BEAT_MS = 5_000
-const DEAD_AFTER_MS = 3 * BEAT_MS
+export const DEAD_AFTER_MS = 3 * BEAT_MS
 export const REMOVED_AFTER_MS = 600_000
 
 type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {

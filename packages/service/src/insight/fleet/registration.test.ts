@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { lastMigration } from '@prepaint/postgres/migrate.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { openTestDatabase } from '../../../../../test/support/database.ts'
+import { notifiedBy, openTestDatabase } from '../../../../../test/support/database.ts'
 import { type NodePulse, type NodeSelf, readFleet } from './node.ts'
 import { Registration } from './registration.ts'
 
-const { pool } = await openTestDatabase()
+const database = await openTestDatabase()
+const { pool } = database
 const log = silentLog()
 
 const self = (id: string): NodeSelf => ({
@@ -29,7 +30,7 @@ const quiet: NodePulse = {
 
 /** Registers a node that beats only when it is told to. */
 const join = (id: string, pulse = () => quiet) =>
-  Registration.start(pool, log, self(id), pulse, { beatMs: 600_000 })
+  Registration.start(pool, log, self(id), pulse, 'node_died', { beatMs: 600_000 })
 
 /** As if the node had last been heard of so long ago. */
 async function silence(id: string, seconds: number): Promise<void> {
@@ -111,4 +112,44 @@ it('a node learns of a breaking migration that it does not know, and of no other
   await node.beat()
   assert.equal(await node.outdated, '9002-breaks.sql')
   await node.close()
+})
+
+it('the death of a node is told once by each other node, and neither that of a draining one nor a missed beat is', async () => {
+  const [witness, dies, drains, misses] = [
+    await join('witness'),
+    await join('dies'),
+    await join('drains', () => ({ ...quiet, draining: true })),
+    await join('misses'),
+  ]
+  const heard = await notifiedBy(database, ['node_died'], async () => {
+    await silence('dies', 15.1)
+    await silence('drains', 15.1)
+    await silence('misses', 14)
+    await witness.beat()
+    await witness.beat()
+  })
+  assert.deepEqual(heard, ['dies'])
+  const again = await notifiedBy(database, ['node_died'], async () => {
+    await dies.beat()
+    await witness.beat()
+    await silence('dies', 15.1)
+    await witness.beat()
+  })
+  assert.deepEqual(again, ['dies'], 'it lived again meanwhile')
+  for (const node of [witness, dies, drains, misses]) await node.close()
+})
+
+it('a death that could not be told is told with the next beat', async (t) => {
+  const [witness, dies] = [await join('witness'), await join('dies')]
+  await silence('dies', 15.1)
+  const query = t.mock.method(pool, 'query')
+  query.mock.mockImplementationOnce(() => Promise.reject(new Error('away')), 1)
+  const heard = await notifiedBy(database, ['node_died'], async () => {
+    await witness.beat()
+    await witness.beat()
+    await witness.beat()
+  })
+  assert.deepEqual(heard, ['dies'])
+  query.mock.restore()
+  for (const node of [witness, dies]) await node.close()
 })

@@ -1,6 +1,6 @@
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import { BEAT_MS, type NodePulse, type NodeSelf, REMOVED_AFTER_MS } from './node.ts'
+import { BEAT_MS, DEAD_AFTER_MS, type NodePulse, type NodeSelf, REMOVED_AFTER_MS } from './node.ts'
 
 const QUERY_TIMEOUT_MS = 4_000
 
@@ -18,7 +18,14 @@ const BEAT = `
     seen_at = clock_timestamp(), draining = excluded.draining, running = excluded.running,
     load = excluded.load, memory_bytes = excluded.memory_bytes, browser = excluded.browser,
     browsers = excluded.browsers, browsers_started = excluded.browsers_started, api_port = excluded.api_port)
-  select name from schema_migration where breaking and name > $7 collate "C" order by name limit 1`
+  select (select name from schema_migration where breaking and name > $7 collate "C" order by name limit 1) as name,
+         array(select id from node
+                where seen_at < clock_timestamp() - $17 * interval '1 millisecond' and not draining and id <> $1) as dead`
+
+/** Tells every process of a dead node, without waiting for disk or replica. */
+const DIED = `
+  with quick as (select set_config('synchronous_commit', 'off', true))
+  select pg_notify($2, id) from quick, unnest($1::text[]) as id`
 
 /**
  * This node's row in the list of nodes, updated every five seconds. Later errors are logged: other nodes see this one as
@@ -29,27 +36,37 @@ export class Registration {
   readonly #log: Log
   readonly #self: NodeSelf
   readonly #pulse: () => NodePulse
+  readonly #diedChannel: string | null
+  #knownDead: ReadonlySet<string> = new Set()
   readonly #outdated = Promise.withResolvers<string>()
   #beating: Promise<void> | null = null
   #isFailing = false
   #timer: NodeJS.Timeout | undefined
 
-  private constructor(pool: pg.Pool, log: Log, self: NodeSelf, pulse: () => NodePulse) {
+  private constructor(
+    pool: pg.Pool,
+    log: Log,
+    self: NodeSelf,
+    pulse: () => NodePulse,
+    diedChannel: string | null,
+  ) {
+    this.#diedChannel = diedChannel
     this.#pool = pool
     this.#log = log
     this.#self = self
     this.#pulse = pulse
   }
 
-  /** `pulse` tells how the node is, at each beat. Rejects if the first beat fails. */
+  /** `pulse` tells how the node is, at each beat. Deaths of other nodes are told on `diedChannel`. Rejects if the first beat fails. */
   static async start(
     pool: pg.Pool,
     log: Log,
     self: NodeSelf,
     pulse: () => NodePulse,
+    diedChannel: string | null = null,
     { beatMs = BEAT_MS }: { beatMs?: number } = {},
   ): Promise<Registration> {
-    const registration = new Registration(pool, log, self, pulse)
+    const registration = new Registration(pool, log, self, pulse, diedChannel)
     await registration.#write()
     registration.#timer = setInterval(() => void registration.#beatOnce(), beatMs).unref()
     return registration
@@ -90,10 +107,8 @@ export class Registration {
       if (this.#isFailing) this.#log.info('this node is in the list of nodes again')
       this.#isFailing = false
     } catch (error) {
-      if (!this.#isFailing) {
-        const { message } = error as Error
-        this.#log.warn({ err: message }, 'this node could not update its row in the list of nodes')
-      }
+      if (!this.#isFailing)
+        this.#log.warn({ err: error }, 'this node could not update its row in the list of nodes')
       this.#isFailing = true
     }
   }
@@ -101,7 +116,7 @@ export class Registration {
   async #write(): Promise<void> {
     const { id, host, version, roles, cores, slots, schema } = this.#self
     const { draining, running, load, memoryBytes, browser, browsers, apiPort = null } = this.#pulse()
-    const [tooNew] = await this.#query(BEAT, [
+    const [row] = await this.#query(BEAT, [
       id,
       host,
       version,
@@ -118,12 +133,23 @@ export class Registration {
       browsers?.started ?? 0,
       apiPort,
       REMOVED_AFTER_MS,
+      DEAD_AFTER_MS,
     ])
-    if (tooNew?.name !== undefined) this.#outdated.resolve(tooNew.name)
+    if (row?.name) this.#outdated.resolve(row.name)
+    await this.#tellDead(row?.dead ?? [])
   }
 
-  async #query(text: string, values: unknown[]): Promise<{ name?: string }[]> {
+  /** Each node tells of a death once: what the dead one stored in its last moments may not have been told. */
+  async #tellDead(dead: readonly string[]): Promise<void> {
+    const died = dead.filter((id) => !this.#knownDead.has(id))
+    // Those that live again. A death counts as told when it was: a failed query is tried again with the next beat.
+    this.#knownDead = new Set(dead.filter((id) => this.#knownDead.has(id)))
+    if (died.length > 0 && this.#diedChannel !== null) await this.#query(DIED, [died, this.#diedChannel])
+    this.#knownDead = new Set(dead)
+  }
+
+  async #query(text: string, values: unknown[]): Promise<{ name?: string | null; dead?: string[] }[]> {
     const config = { text, values, query_timeout: QUERY_TIMEOUT_MS }
-    return (await this.#pool.query<{ name?: string }>(config)).rows
+    return (await this.#pool.query<{ name?: string | null; dead?: string[] }>(config)).rows
   }
 }

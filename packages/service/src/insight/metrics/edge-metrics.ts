@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import { addGauge } from './gauge.ts'
 import { type Count, Counts, type Timing, Timings } from './histograms.ts'
 
@@ -23,6 +23,7 @@ export class EdgeMetrics {
   readonly #registry: Registry
   readonly #requests: Counts<'verdict' | 'why' | 'crawler'>
   readonly #seconds: Timings<'verdict'>
+  readonly #refused: Counter<'budget'>
   /** The times of requests, by the first word of their verdict. */
   readonly #timings = new Map<string, Timing>()
   readonly #verdicts = new Map<string, Lines>()
@@ -42,6 +43,16 @@ export class EdgeMetrics {
       buckets: SECONDS,
     })
     registry.registerMetric(this.#seconds)
+    this.#refused = new Counter({
+      name: 'prepaint_edge_client_refusals_total',
+      help: 'Requests and frames refused, by the budget of one client that they would have exceeded',
+      labelNames: ['budget'],
+      registers: [registry],
+    })
+  }
+
+  refused(budget: string): void {
+    this.#refused.inc({ budget })
   }
 
   /** Counts a request. Called for every one, so it only looks up and adds. */
@@ -52,8 +63,8 @@ export class EdgeMetrics {
     lines.timing(seconds)
   }
 
-  /** Registers what the memory holds. Call it once: each scrape calls `held`. */
-  holds(held: () => { pages: number; bytes: number }): void {
+  /** Registers what memory and disk hold. Call it once: each scrape calls `held`. */
+  holds(held: () => { pages: number; bytes: number; diskBytes: number }): void {
     addGauge(
       this.#registry,
       'prepaint_edge_pages_in_memory',
@@ -61,6 +72,12 @@ export class EdgeMetrics {
       () => held().pages,
     )
     addGauge(this.#registry, 'prepaint_edge_memory_bytes', 'Bytes of the pages in memory', () => held().bytes)
+    addGauge(
+      this.#registry,
+      'prepaint_edge_disk_bytes',
+      'Bytes of the bodies on disk, in front of the object store',
+      () => held().diskBytes,
+    )
   }
 
   /** Verdicts beyond the limit share one line. */

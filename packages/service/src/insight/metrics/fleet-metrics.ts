@@ -1,3 +1,4 @@
+import { type BodyFigures, readBodyFigures } from '@prepaint/pages/store/bodies/figures.ts'
 import { type KindState, readTaskKinds } from '@prepaint/postgres/tasks'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
@@ -75,6 +76,11 @@ function createGauges(registry: Registry) {
     },
     single: {
       running: gauge('prepaint_jobs_running', 'Jobs that run, over all nodes'),
+      slotsWanted: gauge(
+        'prepaint_render_slots_wanted',
+        'Render slots that the fleet should have for what runs and waits, with a fifth to spare',
+      ),
+      slotsFleet: gauge('prepaint_render_slots_fleet', 'Render slots of all nodes that serve'),
       renders: gauge('prepaint_renders_month', 'Renders counted against quotas in this UTC month'),
       certificates: gauge('prepaint_certificates', 'Certificates of active domains'),
       soonestEnd: gauge(
@@ -86,9 +92,29 @@ function createGauges(registry: Registry) {
         'prepaint_deliveries_waiting',
         'Deliveries of events and e-mails that wait (at most 100000 are counted)',
       ),
+      bodiesInline: gauge(
+        'prepaint_bodies_inline',
+        'Bodies in PostgreSQL that the object store did not take (at most 100000 of pages and of forms are counted)',
+      ),
+      bodiesInlineOldest: gauge(
+        'prepaint_bodies_inline_oldest_seconds',
+        'How long the first of these bodies has been in PostgreSQL; 0: there is none',
+      ),
+      bodiesCondemned: gauge(
+        'prepaint_bodies_condemned',
+        'Objects in the object store that wait to be deleted (at most 100000 are counted)',
+      ),
+      bodiesCondemnedOldest: gauge(
+        'prepaint_bodies_condemned_oldest_seconds',
+        'How long the first of these objects has waited; usually an hour at most; 0: none waits',
+      ),
       oldest: gauge(
         'prepaint_delivery_oldest_seconds',
         'How long the oldest delivery has waited; 0: none waits',
+      ),
+      withoutDay: gauge(
+        'prepaint_partition_default_rows',
+        'Rows of traffic, of renders and of ended jobs whose day has no partition (at most 1000 are counted); 0 is expected',
       ),
     },
   }
@@ -112,6 +138,14 @@ function setGauges({ tasks, byLabel, single }: FleetGauges, figures: FleetFigure
   for (const { kind, count } of figures.incidents) byLabel.incidents.set({ kind }, count)
   single.waiting.set(figures.deliveries.waiting)
   single.oldest.set(figures.deliveries.oldestSeconds)
+  const { bodies } = figures
+  single.bodiesInline.set(bodies.late)
+  single.bodiesInlineOldest.set(bodies.oldestLateSeconds)
+  single.bodiesCondemned.set(bodies.condemned)
+  single.bodiesCondemnedOldest.set(bodies.oldestCondemnedSeconds ?? 0)
+  single.slotsWanted.set(figures.slots.wanted)
+  single.slotsFleet.set(figures.slots.fleet)
+  single.withoutDay.set(figures.rowsWithoutDay)
   single.running.set(figures.running)
   single.renders.set(figures.rendersThisMonth)
   single.certificates.set(figures.certificates.stored)
@@ -131,6 +165,7 @@ function clearGauges({ tasks, byLabel, single }: FleetGauges): void {
 export type FleetFigures = {
   queue: { priority: 'live' | 'refresh' | 'warm'; queued: number; headAgeSeconds: number }[]
   running: number
+  slots: { wanted: number; fleet: number }
   /** Domains by share of monthly renders used; domains without renders are omitted. */
   quota: Record<QuotaRange, number>
   rendersThisMonth: number
@@ -139,6 +174,9 @@ export type FleetFigures = {
   incidents: { kind: string; count: number }[]
   tasks: KindState[]
   deliveries: { waiting: number; oldestSeconds: number }
+  /** Rows of times that have no partition. */
+  rowsWithoutDay: number
+  bodies: BodyFigures
 }
 
 const NODE_STATES = ['serving', 'draining', 'dead'] as const
@@ -170,6 +208,11 @@ const QUOTA = `
     join unnest($2::text[], $3::bigint[]) as p (plan, most) on p.plan = a.plan
    where c.month = $1`
 
+const WITHOUT_DAY = `
+  select (select count(*)::int from (select from traffic_minute_default limit 1000) t)
+         + (select count(*)::int from (select from render_record_default limit 1000) r)
+         + (select count(*)::int from (select from job_ended_default limit 1000) j) as count`
+
 // `dead` as in packages/service/src/insight/fleet/node.ts.
 const NODES = `
   select count(*) filter (where lives and not draining)::int as serving,
@@ -177,10 +220,16 @@ const NODES = `
          count(*) filter (where not lives)::int as dead
     from (select draining, seen_at >= clock_timestamp() - interval '15 seconds' as lives from node) n`
 
+const SLOTS = `
+  select render_slots_wanted($1) as wanted,
+         (select coalesce(sum(slots), 0)::int from node
+           where not draining and seen_at >= clock_timestamp() - interval '15 seconds') as fleet`
+
 export async function readFleetFigures(
   db: Queryable,
   month: string,
   limits: Readonly<Record<string, number>>,
+  scaleTargetSeconds: number,
 ): Promise<FleetFigures> {
   const { rows: queue } = await db.query<{
     priority: 'live' | 'refresh' | 'warm'
@@ -193,6 +242,11 @@ export async function readFleetFigures(
   const running = await db.query<{ running: number }>({
     name: 'metrics-running',
     text: `select count(*)::int as running from job where state = 'running'`,
+  })
+  const slots = await db.query<FleetFigures['slots']>({
+    name: 'metrics-slots',
+    text: SLOTS,
+    values: [scaleTargetSeconds],
   })
   const nodes = await db.query<Record<NodeState, number>>({ name: 'metrics-nodes', text: NODES })
   const { rows } = await db.query<Record<QuotaRange, number> & { renders: number }>({
@@ -217,12 +271,16 @@ export async function readFleetFigures(
                   greatest(0, extract(epoch from now() - coalesce((select min(created_at) from delivery
                                                                     where state = 'waiting'), now())))::float8 as "oldestSeconds"`,
   })
+  const withoutDay = await db.query<{ count: number }>({ name: 'metrics-without-day', text: WITHOUT_DAY })
   return {
     incidents: incidents.rows,
+    rowsWithoutDay: withoutDay.rows[0]!.count,
     tasks: await readTaskKinds(db),
     deliveries: deliveries.rows[0]!,
+    bodies: await readBodyFigures(db),
     queue: queue.map(({ priority, queued, age }) => ({ priority, queued, headAgeSeconds: Math.max(0, age) })),
     running: running.rows[0]?.running ?? 0,
+    slots: slots.rows[0]!,
     quota,
     rendersThisMonth: renders,
     certificates: await readCertificateFigures(db),

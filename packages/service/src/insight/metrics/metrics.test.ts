@@ -14,7 +14,10 @@ function world() {
   const state = { nowMs: 0, reads: 0, away: false }
   const node = {
     version: '1.2.3',
-    pool: { totalCount: 5, idleCount: 2, waitingCount: 7 },
+    pools: [
+      { totalCount: 3, idleCount: 1, waitingCount: 7 },
+      { totalCount: 2, idleCount: 1, waitingCount: 0 },
+    ],
     listener: { connected: true },
     availability: { awayMs: 0 },
     snapshot: { domains: 3, bytes: 4_096, ageMs: 61_400 as number | null },
@@ -142,10 +145,11 @@ it('metrics of the fleet are read once in five seconds, absent while PostgreSQL 
 it('metrics of the node: connections, notifications, browsers, memory, the process', async () => {
   const { metrics, value, values } = world()
   let pages = 1
-  metrics.edge.holds(() => ({ pages, bytes: 10 * pages }))
+  metrics.edge.holds(() => ({ pages, bytes: 10 * pages, diskBytes: 3 * pages }))
   assert.equal(await value('prepaint_edge_pages_in_memory'), 1)
   pages = 2
   assert.equal(await value('prepaint_edge_memory_bytes'), 20)
+  assert.equal(await value('prepaint_edge_disk_bytes'), 6)
   metrics.render.watches({ healthy: false, browsers: { alive: 2, started: 9 } })
   const names = ['browser_up', 'browsers', 'browsers_started_total']
   assert.deepEqual(await Promise.all(names.map((name) => value(`prepaint_${name}`))), [0, 2, 9])
@@ -178,7 +182,7 @@ it('the queue by priority, the head of each line, and the domains by their month
       ('/5', 0, 1, interval '0', interval '0', 'running')
      ) job (path, priority, turn, waited, backs_off, state) where custom_domain = 'd1.example'`,
   )
-  const { queue, running, quota, rendersThisMonth } = await readFleetFigures(pool, MONTH, LIMITS)
+  const { queue, running, slots, quota, rendersThisMonth } = await readFleetFigures(pool, MONTH, LIMITS, 600)
   assert.deepEqual(
     queue.map(({ priority, queued }) => `${priority} ${queued}`),
     ['live 3', 'refresh 0', 'warm 1'],
@@ -186,6 +190,19 @@ it('the queue by priority, the head of each line, and the domains by their month
   // The one whose back-off goes on is not next.
   assert(queue[0]!.headAgeSeconds >= 30 && queue[0]!.headAgeSeconds < 60)
   assert.equal(running, 1)
+  // One runs, three crawlers wait, and a render of two seconds has ten minutes: four slots, and a fifth to spare.
+  assert.deepEqual(slots, { wanted: 6, fleet: 0 })
+  await pool.query(
+    `insert into render_record (domain_id, path, job_id, outcome, queued_ms, stored_ms, record, ended_at)
+     select id, '/', gen_random_uuid(), 'rendered', 0, ms, '{}', now() - ago from domain, (values
+       (6000, interval '1 minute'), (9000, interval '11 minutes')) r (ms, ago) where custom_domain = 'd1.example'`,
+  )
+  // In ten seconds, the warm takes six of a slot's: the render of eleven minutes ago does not count.
+  assert.equal((await readFleetFigures(pool, MONTH, LIMITS, 10)).slots.wanted, 6)
+  assert.equal((await readFleetFigures(pool, MONTH, LIMITS, 6)).slots.wanted, 7)
+  const { rows: signals } = await pool.query('select * from scale_signal')
+  const { slots_wanted: wanted, live_waiting: live, head_age_seconds: age } = signals[0]
+  assert.deepEqual([wanted, live, age >= 30 && age < 60], [6, 3, true])
   assert.deepEqual(quota, { under_80: 2, '80_to_100': 1, '100_to_120': 1, '120': 1 })
   assert.equal(rendersThisMonth, 79 + 80 + 100 + 120 + 120)
 })
@@ -193,7 +210,7 @@ it('the queue by priority, the head of each line, and the domains by their month
 it('nodes by their state; certificates of active domains: the first that ends, and orders that fail', async () => {
   await pool.query(
     `insert into node (id, host, version, roles, slots, running, cores, load, memory_bytes, browser, schema, draining, seen_at)
-     select name, 'h', '1', '{}', 0, 0, 1, 0, 0, 'none', '', drains, clock_timestamp() - silent * interval '1 second'
+     select name, 'h', '1', '{}', 3, 0, 1, 0, 0, 'none', '', drains, clock_timestamp() - silent * interval '1 second'
        from (values ('a', false, 14), ('b', true, 0), ('c', false, 16)) n (name, drains, silent)`,
   )
   await pool.query(
@@ -206,10 +223,11 @@ it('nodes by their state; certificates of active domains: the first that ends, a
     `update certificate_order set failures = 3 from domain d
       where d.id = domain_id and d.custom_domain in ('d1.example', 'd3.example')`,
   )
-  const { nodes, certificates } = await readFleetFigures(pool, MONTH, LIMITS)
+  const { nodes, slots, certificates } = await readFleetFigures(pool, MONTH, LIMITS, 600)
+  assert.equal(slots.fleet, 3, 'one that drains, and one that has died, render nothing more')
   assert.deepEqual(nodes, { serving: 1, draining: 1, dead: 1 })
   const { stored, soonestEndSeconds, failing } = certificates
   assert.deepEqual([stored, failing, Math.round(soonestEndSeconds! / 86_400)], [2, 1, 10])
   await pool.query(`update certificate set not_after = now() - interval '1 day'`)
-  assert.equal((await readFleetFigures(pool, MONTH, LIMITS)).certificates.soonestEndSeconds, 0)
+  assert.equal((await readFleetFigures(pool, MONTH, LIMITS, 600)).certificates.soonestEndSeconds, 0)
 })

@@ -1,6 +1,7 @@
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { BodyMetrics } from './body-metrics.ts'
 import { EdgeMetrics } from './edge-metrics.ts'
 import { type FleetFigures, FleetMetrics } from './fleet-metrics.ts'
 import { addGauge } from './gauge.ts'
@@ -11,6 +12,7 @@ import { PROCESS_KINDS, treeMemory } from './tree-memory.ts'
 /** What a node shows at `GET /metrics`. Labels never contain a domain, an account or a path: see docs/operations.md. */
 export class Metrics {
   readonly edge: EdgeMetrics
+  readonly bodies: BodyMetrics
   readonly render: RenderMetrics
   readonly #registry = new Registry()
   readonly #fleet: FleetMetrics
@@ -25,6 +27,7 @@ export class Metrics {
     addNodeMetrics(this.#registry, node)
     this.#fleet = new FleetMetrics(this.#registry, readFleet, clock, log)
     this.edge = new EdgeMetrics(this.#registry)
+    this.bodies = new BodyMetrics(this.#registry)
     this.render = new RenderMetrics(this.#registry, slots)
   }
 
@@ -41,7 +44,7 @@ export class Metrics {
 
 type WatchedNode = {
   version: string
-  pool: { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }
+  pools: readonly { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }[]
   listener: { readonly connected: boolean }
   availability: { readonly awayMs: number }
   /** Is null on a node that keeps none. */
@@ -50,7 +53,7 @@ type WatchedNode = {
 
 function addNodeMetrics(
   registry: Registry,
-  { version, pool, listener, availability, snapshot }: WatchedNode,
+  { version, pools, listener, availability, snapshot }: WatchedNode,
 ): void {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -60,23 +63,34 @@ function addNodeMetrics(
   )
   new Gauge({
     name: 'prepaint_tree_memory_bytes',
-    help: 'Resident bytes of the node with its browsers and its private PostgreSQL',
+    help: 'Bytes of the node with its browsers and its private PostgreSQL; shared memory counts once (PSS)',
     labelNames: ['part'],
     registers,
-    collect() {
-      const bytes = treeMemory()
+    async collect() {
+      const bytes = await treeMemory()
       for (const part of PROCESS_KINDS) this.set({ part }, bytes[part])
     },
   })
   new Gauge({
     name: 'prepaint_database_connections',
-    help: 'Connections of the pool, and queries that wait for one',
+    help: 'Connections of the pools, and queries that wait for one',
     labelNames: ['state'],
     registers,
     collect() {
-      this.set({ state: 'in_use' }, pool.totalCount - pool.idleCount)
-      this.set({ state: 'idle' }, pool.idleCount)
-      this.set({ state: 'waiting' }, pool.waitingCount)
+      const sum = (count: (pool: (typeof pools)[number]) => number) =>
+        pools.reduce((total, pool) => total + count(pool), 0)
+      this.set(
+        { state: 'in_use' },
+        sum(({ totalCount, idleCount }) => totalCount - idleCount),
+      )
+      this.set(
+        { state: 'idle' },
+        sum(({ idleCount }) => idleCount),
+      )
+      this.set(
+        { state: 'waiting' },
+        sum(({ waitingCount }) => waitingCount),
+      )
     },
   })
   addGauge(registry, 'prepaint_listener_connected', '1 while notifications of PostgreSQL arrive', () =>

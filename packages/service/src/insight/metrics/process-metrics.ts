@@ -5,6 +5,7 @@ import {
   type MetricValue,
   Registry,
 } from 'prom-client'
+import { BodyMetrics } from './body-metrics.ts'
 import { EdgeMetrics } from './edge-metrics.ts'
 
 /** The metrics of one process, as they are sent to another one. */
@@ -13,11 +14,13 @@ export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[]
 /** What a further process of the edge counts: the metrics that each process of a node has. */
 export class EdgeProcessMetrics {
   readonly edge: EdgeMetrics
+  readonly bodies: BodyMetrics
   readonly #registry = new Registry()
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
     this.edge = new EdgeMetrics(this.#registry)
+    this.bodies = new BodyMetrics(this.#registry)
   }
 
   values(): Promise<ProcessMetrics> {

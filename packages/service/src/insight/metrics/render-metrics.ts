@@ -20,6 +20,7 @@ export class RenderMetrics {
   readonly #renders: Counter<'outcome'>
   readonly #seconds: Histogram<'outcome'>
   readonly #requests: Counter
+  readonly #corrected: Counter
   #inUse = 0
 
   constructor(registry: Registry, slots: number) {
@@ -41,6 +42,11 @@ export class RenderMetrics {
     this.#requests = new Counter({
       name: 'prepaint_render_requests_total',
       help: 'Requests that rendered pages made',
+      registers,
+    })
+    this.#corrected = new Counter({
+      name: 'prepaint_queue_corrected_total',
+      help: 'Counts of the queue that differed from its jobs and that this node corrected; 0 is expected',
       registers,
     })
     addGauge(registry, 'prepaint_render_slots', 'Pages that this node renders at once, at most', () => slots)
@@ -66,6 +72,11 @@ export class RenderMetrics {
         this.#inUse--
       }
     }
+  }
+
+  /** Counts of the queue that differed from its jobs. */
+  countsCorrected(counts: number): void {
+    this.#corrected.inc(counts)
   }
 
   /** Registers the state of the renderer and its browsers. Call it once. */

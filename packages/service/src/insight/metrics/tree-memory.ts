@@ -1,24 +1,25 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
 
 export const PROCESS_KINDS = ['node', 'browsers', 'database'] as const
 export type Part = (typeof PROCESS_KINDS)[number]
 
 const PAGE_BYTES = 4_096
 
-/** Returns the resident bytes of this process and its descendants. Shared memory counts for each. All are 0 except on Linux. */
-export function treeMemory(): Record<Part, number> {
+type Process = { pid: number; name: string }
+
+/**
+ * Returns the bytes of this process and its descendants. Memory that several processes share counts once, in parts (PSS):
+ * dozens of browser processes share their code. All are 0 except on Linux. Asynchronous: for a large process the system
+ * needs up to 50 ms.
+ */
+export async function treeMemory(): Promise<Record<Part, number>> {
   const bytes: Record<Part, number> = { node: 0, browsers: 0, database: 0 }
-  const children = new Map<number, { pid: number; name: string }[]>()
-  for (const { parent, ...entry } of processes()) {
-    const siblings = children.get(parent)
-    if (siblings === undefined) children.set(parent, [entry])
-    else siblings.push(entry)
+  const children = Map.groupBy(await processes(), ({ parent }) => parent)
+  const waiting: Process[] = [{ pid: process.pid, name: 'node' }]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    bytes[partOf(next.name)] += await proportionalBytes(next.pid)
+    waiting.push(...(children.get(next.pid) ?? []))
   }
-  const addTree = (pid: number, name: string) => {
-    bytes[partOf(name)] += residentBytes(pid)
-    for (const child of children.get(pid) ?? []) addTree(child.pid, child.name)
-  }
-  addTree(process.pid, 'node')
   return bytes
 }
 
@@ -27,32 +28,26 @@ function partOf(name: string): Part {
   return /chrom|headless/.test(name) ? 'browsers' : 'node'
 }
 
-function* processes(): Generator<{ pid: number; parent: number; name: string }> {
-  for (const name of entries('/proc')) {
+async function processes(): Promise<(Process & { parent: number })[]> {
+  const names = await readdir('/proc').catch(() => [])
+  const found: (Process & { parent: number })[] = []
+  for (const name of names) {
     if (!/^\d+$/.test(name)) continue
-    const stat = text(`/proc/${name}/stat`)
+    const stat = await text(`/proc/${name}/stat`)
     // proc_pid_stat(5): the name is in parentheses and may contain parentheses.
     const match = /^\d+ \((.*)\) \S (\d+) /s.exec(stat)
-    if (match !== null) yield { pid: Number(name), parent: Number(match[2]), name: match[1]! }
+    if (match !== null) found.push({ pid: Number(name), parent: Number(match[2]), name: match[1]! })
   }
+  return found
 }
 
-function residentBytes(pid: number): number {
-  return Number(text(`/proc/${pid}/statm`).split(' ', 2)[1] ?? 0) * PAGE_BYTES
+/** Falls back to resident bytes where the system does not tell another user's share: proc_pid_smaps(5). */
+async function proportionalBytes(pid: number): Promise<number> {
+  const kibibytes = /^Pss:\s+(\d+) kB/m.exec(await text(`/proc/${pid}/smaps_rollup`))?.[1]
+  if (kibibytes !== undefined) return Number(kibibytes) * 1_024
+  return Number((await text(`/proc/${pid}/statm`)).split(' ', 2)[1] ?? 0) * PAGE_BYTES
 }
 
-function entries(dir: string): string[] {
-  try {
-    return readdirSync(dir)
-  } catch {
-    return []
-  }
-}
-
-function text(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return ''
-  }
+async function text(file: string): Promise<string> {
+  return readFile(file, 'latin1').catch(() => '')
 }

@@ -42,7 +42,7 @@ after(async () => {
 async function counted(domain: DomainId, visits: number): Promise<string[]> {
   await until(`${visits} visits are counted`, async () => {
     await traffic.flush()
-    const sql = 'select sum(visits)::int as visits from traffic_hour where domain_id = $1'
+    const sql = 'select sum(visits)::int as visits from traffic_by_hour where domain_id = $1'
     return (await edge.pool.query(sql, [domain])).rows[0].visits >= visits
   })
   return (await storedLines(edge.pool, domain)).map((line) => line.slice('12:00 '.length))
@@ -75,7 +75,7 @@ it('pages that were served are counted by device and form; passed requests by no
   assert(lines.includes('other other hit 2') && lines.includes('other other rendered 1'))
   const last = await edge.pool.query('select crawler from traffic_last where domain_id = $1', [domain])
   assert.deepEqual(last.rows, [{ crawler: 'Facebook' }])
-  const of = { account: edge.account, domain }
+  const of = { account: edge.account, domains: [domain] }
   const hourMs = edge.nowMs() - (edge.nowMs() % 3_600_000)
   const range = { fromMs: hourMs - 3_600_000, toMs: hourMs + 7_200_000, step: 'hour' } as const
   const { variants, forms } = await readTraffic(edge.pool, of, range)
@@ -89,7 +89,7 @@ it('pages that were served are counted by device and form; passed requests by no
 const read = async (domain: DomainId = edge.red, account = edge.account) => {
   await compliance.flush()
   const range = { fromMs: edge.nowMs() - 86_400_000, toMs: edge.nowMs() + 1, step: 'day' } as const
-  const found = await readCompliance(edge.pool, { account, domain }, range)
+  const found = await readCompliance(edge.pool, { account, domains: [domain] }, range)
   return found.map((one) => [one.name, one.category, one.purpose, one.forbidden, one.paths])
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 import { READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import { utcDay } from '@prepaint/contract/dates.ts'
-import type { DomainId } from '@prepaint/contract/ids.ts'
+import type { DomainId, Scope } from '@prepaint/contract/ids.ts'
 import { broadCategory, purposeOf } from '@prepaint/contract/settings/domain-settings.ts'
 import { obeyedGroups } from '@prepaint/contract/site-files/judge-crawler.ts'
 import { judgePath, type RobotsText } from '@prepaint/contract/site-files/robots-rules.ts'
@@ -12,7 +12,6 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
-import type { TrafficOwner } from './read-traffic.ts'
 
 const FLUSH_EVERY_MS = 5_000
 /** Visits by domains whose robots.txt is slow are counted with a later flush. */
@@ -168,11 +167,11 @@ type Row = { name: string; category: string; visits: number; forbidden: number; 
 
 // Always filtered by account in SQL.
 const READ = `
-  with own as (select id from domain where account_id = $1 and id = $2),
+  with own as (select id from domain where account_id = $1 and ($2::integer[] is null or id = any ($2))),
   forbidden as (
     select category, crawler, sum(visits)::float8 as visits,
            array(select path from traffic_forbidden n, unnest(n.paths) with ordinality as each (path, at)
-                  where n.domain_id = $2 and n.day >= $3 and n.day <= $4
+                  where n.domain_id in (select id from own) and n.day >= $3 and n.day <= $4
                     and n.category = f.category and n.crawler = f.crawler
                   group by path order by max(n.day) desc, min(at) limit ${EXAMPLES}) as paths
       from traffic_forbidden f
@@ -180,7 +179,7 @@ const READ = `
      group by category, crawler),
   visited as (
     select category, crawler, sum(visits)::float8 as visits
-      from traffic_day
+      from traffic_by_day
      where domain_id in (select id from own) and day >= $3 and day <= $4 and category <> 'people'
      group by category, crawler)
   select crawler as name, category, greatest(v.visits, f.visits) as visits, coalesce(f.visits, 0) as forbidden,
@@ -191,13 +190,13 @@ const READ = `
 /** Reads all crawlers of whole UTC days, the most disobedient first. */
 export async function readCompliance(
   db: Queryable,
-  { account, domain }: TrafficOwner,
+  { account, domains }: Scope,
   { fromMs, toMs }: TimeRange,
 ): Promise<(Row & { purpose: string | null })[]> {
   const { rows } = await db.query<Row>({
     name: 'traffic-compliance',
     text: READ,
-    values: [account, domain, utcDay(fromMs), utcDay(toMs - 1)],
+    values: [account, domains, utcDay(fromMs), utcDay(toMs - 1)],
   })
   return rows.map((row) => ({
     ...row,

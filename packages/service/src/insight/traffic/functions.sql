@@ -6,61 +6,69 @@ create or replace function is_for_page(category text, verdict text) returns bool
     'payment', 'pass; soft-404', 'sitemap')
 $$;
 
--- Adds changes of rows. All nodes write in the same order, so that they cannot deadlock. Each of the 24 hours is
--- written out: a loop over an array took twice as long.
-do $written_out$ begin execute format($function$
-  create or replace function add_to_summaries(
-    of_part smallint, domains integer[], hours timestamptz[], are_hits boolean[], changes bigint[]
-  ) returns void language plpgsql as $$
-  begin
-    insert into traffic_summary as t (domain_id, day, part, pages, hits, hourly_pages, hourly_hits)
-    select c.domain_id, c.day, of_part, sum(c.pages), sum(c.hits), array[%1$s], array[%2$s]
-      from (select u.domain_id, (u.hour at time zone 'UTC')::date as day,
-                   extract(hour from u.hour at time zone 'UTC')::integer as hour,
-                   sum(u.visits)::bigint as pages, coalesce(sum(u.visits) filter (where u.is_hit), 0)::bigint as hits
-              from unnest(domains, hours, are_hits, changes) as u (domain_id, hour, is_hit, visits)
-             group by 1, 2, 3) c
-     group by c.domain_id, c.day
-     order by c.domain_id, c.day
-    on conflict (domain_id, day, part) do update set
-      pages = t.pages + excluded.pages, hits = t.hits + excluded.hits,
-      hourly_pages = array[%3$s], hourly_hits = array[%4$s];
-  end
-  $$
-$function$,
-  (select string_agg(format('coalesce(max(c.pages) filter (where c.hour = %s), 0)', h), ', ' order by h) from generate_series(0, 23) h),
-  (select string_agg(format('coalesce(max(c.hits) filter (where c.hour = %s), 0)', h), ', ' order by h) from generate_series(0, 23) h),
-  (select string_agg(format('t.hourly_pages[%1$s] + excluded.hourly_pages[%1$s]', h), ', ' order by h) from generate_series(1, 24) h),
-  (select string_agg(format('t.hourly_hits[%1$s] + excluded.hourly_hits[%1$s]', h), ', ' order by h) from generate_series(1, 24) h));
-end $written_out$;
-
-create or replace function summarise_grown() returns trigger language plpgsql as $$
-begin
-  perform add_to_summaries(0::smallint, array_agg(domain_id), array_agg(hour),
-                           array_agg(verdict in ('hit', 'stale')), array_agg(visits))
-     from (select domain_id, hour, category, verdict, visits from now_rows
-           union all
-           select domain_id, hour, category, verdict, -visits from before_rows) changed
-    where is_for_page(category, verdict)
-   having count(*) > 0;
-  return null;
-end
+-- `10=2,0,1` as an array with the bounds 10 to 12. Stable, as the conversion to an array is: else it is not inlined.
+create or replace function times_from(written text) returns integer[] language sql stable as $$
+  select case when written = '' then '{}'::integer[] else (
+    '[' || split_part(written, '=', 1) || ':'
+    || (split_part(written, '=', 1)::integer + length(written) - length(replace(written, ',', '')))::text
+    || ']={' || split_part(written, '=', 2) || '}')::integer[] end
 $$;
 
-create or replace function summarise_new() returns trigger language plpgsql as $$
-begin
-  perform add_to_summaries(1::smallint, array_agg(domain_id), array_agg(hour),
-                           array_agg(verdict in ('hit', 'stale')), array_agg(visits))
-     from now_rows
-    where is_for_page(category, verdict)
-   having count(*) > 0;
-  return null;
-end
+-- The lines of a row: packages/service/src/insight/traffic/packed-lines.ts. Counts that are zero may be missing at the
+-- end. Without any counts, there are as many visits as times.
+-- The array of times begins at the first step that occurred.
+create or replace function traffic_lines(lines jsonb)
+returns table (
+  category text, crawler text, verdict text, times integer[], visits bigint, status_3xx bigint, status_4xx bigint,
+  status_5xx bigint, unanswered bigint, markdown bigint, cards bigint, mobile bigint)
+language sql stable as $$
+  select of_crawler ->> 0, of_crawler ->> 1, split_part(line, '|', 1), times_from(split_part(line, '|', 2)),
+         coalesce(nullif(split_part(line, '|', 3), '')::bigint, (select coalesce(sum(count), 0) from unnest(times_from(split_part(line, '|', 2))) count)),
+         coalesce(nullif(split_part(line, '|', 4), '')::bigint, 0),
+         coalesce(nullif(split_part(line, '|', 5), '')::bigint, 0),
+         coalesce(nullif(split_part(line, '|', 6), '')::bigint, 0),
+         coalesce(nullif(split_part(line, '|', 7), '')::bigint, 0),
+         coalesce(nullif(split_part(line, '|', 8), '')::bigint, 0),
+         coalesce(nullif(split_part(line, '|', 9), '')::bigint, 0),
+         coalesce(nullif(split_part(line, '|', 10), '')::bigint, 0)
+    from jsonb_array_elements(lines) as of_crawler,
+         jsonb_array_elements_text(of_crawler) with ordinality as each (line, at)
+   where at > 2
 $$;
 
--- When one statement updates and inserts, PostgreSQL runs the first trigger before the second. The removal of old hours
--- changes nothing: summaries do not reach back that far.
-create or replace trigger traffic_summary_grown after update on traffic_hour
-  referencing old table as before_rows new table as now_rows for each statement execute function summarise_grown();
-create or replace trigger traffic_summary_new after insert on traffic_hour
-  referencing new table as now_rows for each statement execute function summarise_new();
+-- All visits by hour: those that 0.2.0 counted, those that were added up, and those that were not yet.
+create or replace view traffic_by_hour as
+  select domain_id, hour, category, crawler, verdict, times, visits, status_3xx, status_4xx, status_5xx, unanswered,
+         markdown, cards, mobile
+    from traffic_hour
+  union all
+  select f.domain_id, f.hour, l.category, l.crawler, l.verdict, l.times, l.visits, l.status_3xx, l.status_4xx,
+         l.status_5xx, l.unanswered, l.markdown, l.cards, l.mobile
+    from traffic_folded_hour f cross join lateral traffic_lines(f.lines) l
+  union all
+  select m.domain_id, date_trunc('hour', m.minute, 'UTC'), l.category, l.crawler, l.verdict, l.times, l.visits,
+         l.status_3xx, l.status_4xx, l.status_5xx, l.unanswered, l.markdown, l.cards, l.mobile
+    from traffic_minute m cross join lateral traffic_lines(m.lines) l;
+
+create or replace view traffic_by_day as
+  select domain_id, day, category, crawler, verdict, times, visits, status_3xx, status_4xx, status_5xx, unanswered,
+         markdown, cards, mobile
+    from traffic_day
+  union all
+  select f.domain_id, f.day, l.category, l.crawler, l.verdict, l.times, l.visits, l.status_3xx, l.status_4xx,
+         l.status_5xx, l.unanswered, l.markdown, l.cards, l.mobile
+    from traffic_folded_day f cross join lateral traffic_lines(f.lines) l
+  union all
+  select m.domain_id, (m.minute at time zone 'UTC')::date, l.category, l.crawler, l.verdict, l.times, l.visits,
+         l.status_3xx, l.status_4xx, l.status_5xx, l.unanswered, l.markdown, l.cards, l.mobile
+    from traffic_minute m cross join lateral traffic_lines(m.lines) l;
+
+-- For nodes of 0.2.0, which run beside this version during an upgrade: they number their batches here, and read the
+-- summaries of their lists. The second one cannot be written, so that they remove nothing from it. Both are dropped one
+-- release after 0.3.0.
+create or replace view traffic_batch as
+  select node, flush as batch, at as written_at from traffic_flush;
+create or replace view traffic_summary as
+  select f.domain_id, f.day, part.part, f.pages, f.hits, f.hourly_pages::bigint[] as hourly_pages,
+         f.hourly_hits::bigint[] as hourly_hits
+    from traffic_folded_day f cross join (values (0::smallint)) as part (part);

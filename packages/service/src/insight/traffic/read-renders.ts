@@ -1,13 +1,12 @@
 import { utcDay, utcMonth } from '@prepaint/contract/dates.ts'
-import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import type { DomainName, Scope } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { quotaEnd } from '@prepaint/pages/quota.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import type { TrafficOwner } from './read-traffic.ts'
 
 const DAY_MS = 86_400_000
 
-type RendersOfMonth = {
+export type RendersOfMonth = {
   domain: DomainName
   used: number
   limit: number
@@ -24,10 +23,11 @@ const RENDERS = `
                     where r.domain_id = d.id and r.day >= $4), '{}') as days
     from domain d
     left join render_count c on c.domain_id = d.id and c.month = $3
-   where d.account_id = $1 and ($2::integer is null or d.id = $2)
+   where d.account_id = $1 and ($2::integer[] is null or d.id = any ($2))
    order by d.custom_domain`
 
-type Row = {
+/** What a domain's month is made of. */
+export type RenderRow = {
   domain: DomainName
   created_at: Date
   used: number
@@ -35,21 +35,21 @@ type Row = {
   days: Record<string, number>
 }
 
-/** Reads all domains by name, without days, in one query. */
+/** Reads the domains by name, without days, in one query. */
 export async function readMonths(
   db: Queryable,
-  account: AccountId,
+  scope: Scope,
   limit: number,
   nowMs: number,
   plans: PlanCatalogue = {},
 ): Promise<RendersOfMonth[]> {
   const monthOf = months(limit, nowMs, plans)
-  return (await read(db, { account, domain: null }, nowMs)).map(monthOf)
+  return (await read(db, scope, nowMs)).map(monthOf)
 }
 
 export async function readRenders(
   db: Queryable,
-  owner: TrafficOwner,
+  owner: Scope,
   limit: number,
   nowMs: number,
   plans: PlanCatalogue = {},
@@ -62,13 +62,17 @@ export async function readRenders(
   }))
 }
 
-async function read(db: Queryable, owner: TrafficOwner, nowMs: number): Promise<Row[]> {
-  const values = [owner.account, owner.domain, utcMonth(nowMs), historyStart(nowMs)]
-  return (await db.query<Row>({ name: 'traffic-renders', text: RENDERS, values })).rows
+async function read(db: Queryable, owner: Scope, nowMs: number): Promise<RenderRow[]> {
+  const values = [owner.account, owner.domains, utcMonth(nowMs), historyStart(nowMs)]
+  return (await db.query<RenderRow>({ name: 'traffic-renders', text: RENDERS, values })).rows
 }
 
 /** Skips days that ended at the limit (100 % or 120 %) of a smaller, earlier plan: they do not show demand. */
-function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) => RendersOfMonth {
+export function months(
+  limit: number,
+  nowMs: number,
+  plans: PlanCatalogue,
+): (row: RenderRow) => RendersOfMonth {
   const smaller = Object.values(plans)
     .map((plan) => plan.monthly_render_limit)
     .filter((most) => most > 0 && most < limit)
@@ -90,7 +94,7 @@ function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) 
 }
 
 /** Returns the first day of the month in which a forecast's history begins. */
-function historyStart(nowMs: number): string {
+export function historyStart(nowMs: number): string {
   return utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
 }
 

@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import { type AccountId, type DomainId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { NO_PAGES } from '@prepaint/contract/traffic/verdict-kind.ts'
 import { openTestDatabase } from '../../../../../test/support/database.ts'
 import { columns } from '../../../../../test/support/queue.ts'
-import { addTestDomain, NOON_MS } from '../../../../../test/support/traffic.ts'
+import { addTestDomain, NOON_MS, startTestTraffic } from '../../../../../test/support/traffic.ts'
+import { foldMinutes } from './fold.ts'
 import { forecastRenders, readMonths, readRenders } from './read-renders.ts'
 import { readSummaries } from './read-summaries.ts'
-import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic, SUMMARY_DAYS_KEPT } from './retention.ts'
+import {
+  DAYS_KEPT,
+  FLUSH_DAYS_KEPT,
+  HOURS_KEPT_DAYS,
+  keepTrafficDays,
+  removeOldTraffic,
+} from './retention.ts'
 
 const database = await openTestDatabase()
 const { pool } = database
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const DOMAINS = 3
 const VERDICTS = ['hit', 'stale', 'rendered', 'pass; timed-out', 'pass; asset', 'sitemap']
 
@@ -27,22 +35,19 @@ async function account(name: string): Promise<[AccountId, DomainId[]]> {
   return [of!, domains]
 }
 
-/** As a node of any version writes lines, each by domain, hour, verdict and category; so many visits. */
-type Line = [DomainId, number, string, string, number]
+type Line = [DomainId, hour: number, verdict: string, category: string | null, visits: number]
+
+/** Counts lines as a node does, by domain, hour, verdict and category; so many visits. */
 async function write(lines: readonly Line[]): Promise<void> {
-  await pool.query(
-    `insert into traffic_hour as t
-     select domain_id, hour, category, 'x', verdict, visits, 0, 0, 0, 0, '{}'
-       from unnest($1::integer[], $2::timestamptz[], $3::text[], $4::text[], $5::bigint[])
-            as n (domain_id, hour, verdict, category, visits)
-      order by 1, 2, 3, 4, 5
-     on conflict (domain_id, hour, category, crawler, verdict) do update set visits = t.visits + excluded.visits`,
-    [
-      lines.map(([domain]) => domain),
-      lines.map(([, hour]) => new Date(hour * HOUR_MS)),
-      ...[2, 3, 4].map((at) => lines.map((line) => line[at])),
-    ],
-  )
+  let nowMs = 0
+  const traffic = startTestTraffic(pool, { nowMs: () => nowMs })
+  for (const [domain, hour, verdict, crawler, visits] of lines.toSorted(
+    ([, one], [, other]) => one - other,
+  )) {
+    nowMs = hour * HOUR_MS
+    for (let visit = 0; visit < visits; visit++) traffic.visit(domain, { verdict, crawler, path: '/' })
+  }
+  await traffic.close()
 }
 
 describe('summaries', () => {
@@ -52,20 +57,25 @@ describe('summaries', () => {
     // The hour to come is there already: clocks differ.
     const hours = Array.from({ length: 9 * 24 }, (_, ago) => now + 1 - ago)
     const ofSteady = hours.map((hour): Line => [steady!, hour, 'hit', 'search', 1])
-    for (let batch = 0; batch < 2; batch++) await write(ofSteady)
+    await write(ofSteady)
+    await foldMinutes(pool)
+    // What is not added up yet counts, too.
+    await write(ofSteady)
     await write([
       ...VERDICTS.map((verdict, at): Line => [mixed!, now, verdict, 'search', 2 ** at]),
-      [mixed!, now, 'hit', 'people', 1_000],
+      [mixed!, now, 'pass; not-a-crawler', null, 1_000],
     ])
     for (let ago = 0; ago < 24; ago++) {
-      const [first] = await readSummaries(pool, of, NOON_MS - ago * HOUR_MS)
+      const [first] = await readSummaries(pool, wholeAccount(of), NOON_MS - ago * HOUR_MS)
       assert.deepEqual([first!.day.pages, first!.week.pages], [2 * (26 + ago), 2 * (170 + ago)])
     }
-    const summaries = await readSummaries(pool, of, NOON_MS)
+    const summaries = await readSummaries(pool, wholeAccount(of), NOON_MS)
     assert.deepEqual(columns(summaries, 'day').flat().slice(1), [
       { pages: 15, hit_ratio: 0.2 },
       { pages: 0, hit_ratio: null },
     ])
+    await foldMinutes(pool)
+    assert.deepEqual(await readSummaries(pool, wholeAccount(of), NOON_MS), summaries)
   })
 
   it('know the same verdicts for no pages as the code does', async () => {
@@ -80,7 +90,7 @@ describe('renders of a month', async () => {
   const NOW = Date.UTC(2026, 10, 10)
   const domain = await addTestDomain(pool, 'shop.example')
   const [account] = await database.column<AccountId>('select account_id from domain where id = $1', domain)
-  const of = { account: account!, domain }
+  const of = { account: account!, domains: [domain] }
   await pool.query(`update domain set created_at = '2026-10-01' where id = $1`, [domain])
 
   const days = async (renders: Record<string, number>) => {
@@ -120,7 +130,7 @@ describe('renders of a month', async () => {
     ] as const) {
       await pool.query('update domain set created_at = $2 where id = $1', [domain, `${born}Z`])
       const { days: each, ...month } = await renders()
-      assert.deepEqual(await readMonths(pool, of.account, 10_000, NOW, DEFAULT_PLANS), [month])
+      assert.deepEqual(await readMonths(pool, wholeAccount(of.account), 10_000, NOW, DEFAULT_PLANS), [month])
       assert.deepEqual([month.used, month.forecast?.per_day, each.length], [110, perDay, 10], born)
       assert.deepEqual(each[8], { day: '2026-11-09', renders: 50 })
     }
@@ -156,7 +166,8 @@ const ROWS: [table: string, keptDays: number, values: string][] = [
   ['traffic_hour', HOURS_KEPT_DAYS, `now() - make_interval(days => age, mins => -1), ${VISITS}`],
   ['traffic_day', DAYS_KEPT, `${TODAY} - age, ${VISITS}`],
   ['traffic_path', HOURS_KEPT_DAYS, `${TODAY} - age, true, '/', 1, 'hit', 200`],
-  ['traffic_summary', SUMMARY_DAYS_KEPT, `${TODAY} - age, 0, 1, 1, '{}', '{}'`],
+  ['traffic_folded_hour', HOURS_KEPT_DAYS, `now() - make_interval(days => age, mins => -1), 1, '[]'`],
+  ['traffic_folded_day', DAYS_KEPT, `${TODAY} - age, 1, 1, 1, '{}', '{}', '[]'`],
   ['traffic_forbidden', DAYS_KEPT, `${TODAY} - age, 'search', 'Googlebot', 1, '{/}'`],
   ['render_day', 0, `(date_trunc('month', ${TODAY}) - interval '12 months')::date - age, 1`],
 ]
@@ -173,11 +184,26 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
     )
   }
   await pool.query(
-    `insert into traffic_batch select gen_random_uuid(), 1, now() - age
-       from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+    `insert into traffic_flush select gen_random_uuid(), 1, now() - make_interval(days => $1) + age
+       from unnest(array[interval '1 minute', interval '-1 minute']) as age`,
+    [FLUSH_DAYS_KEPT],
   )
   assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * 2 * ROWS.length + 1)
   for (const [table] of ROWS) assert.equal((await pool.query(`select from ${table}`)).rowCount, 2, table)
-  assert.equal((await pool.query('select from traffic_batch')).rowCount, 1)
+  assert.equal((await pool.query('select from traffic_flush')).rowCount, 1)
   assert.equal(await removeOldTraffic(pool), 0)
+})
+
+it('the days of counts that wait are made ahead, and dropped when they have passed and all was added up', async () => {
+  const { pool, column } = await openTestDatabase()
+  const days = () =>
+    column<string>(`select right(inhrelid::regclass::text, 8) from pg_inherits
+                                      where inhparent = 'traffic_minute'::regclass order by 1`)
+  const nowMs = Date.UTC(2030, 0, 10)
+  await keepTrafficDays(pool, nowMs)
+  assert.deepEqual(await days(), ['20300110', '20300111', '20300112', '20300113', '_default'])
+  await keepTrafficDays(pool, nowMs + 3 * DAY_MS - 1)
+  assert.deepEqual((await days())[0], '20300110', 'two days ago')
+  await keepTrafficDays(pool, nowMs + 3 * DAY_MS)
+  assert.deepEqual((await days())[0], '20300111')
 })

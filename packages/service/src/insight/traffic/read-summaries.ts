@@ -1,9 +1,8 @@
 import { utcDay } from '@prepaint/contract/dates.ts'
-import type { AccountId, DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import type { DomainId, DomainName, PagePath, Scope } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import { broadCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import type { TrafficOwner } from './read-traffic.ts'
 
 export type TrafficSummary = {
   domain: DomainName
@@ -12,24 +11,34 @@ export type TrafficSummary = {
   last_crawler: { name: string; category: string; at: string } | null
 }
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
-/** `traffic_summary`, because `traffic_hour` has hundreds of rows per domain. Array slices took twice as long. */
+/** Days with their hours, because hours have many lines. Array slices took twice as long. */
 const summariesFrom = (hour: number) => {
   const rest = (hours: string) =>
     Array.from({ length: 24 - hour }, (_, at) => `t.${hours}[${hour + at + 1}]`).join(' + ')
   const since = (day: string, whole: string) =>
-    `coalesce(sum(case when t.day > ${day} then t.${whole} when t.day = ${day} then ${rest(`hourly_${whole}`)} end), 0)::float8`
+    `coalesce(sum(case when t.day > ${day} then t.${whole} when t.day = ${day} then ${rest(`hourly_${whole}`)} end), 0)`
+  const withNewest = (name: string) => `(s.${name} + coalesce(n.${name}, 0))::float8 as ${name}`
   return `
-  select d.custom_domain as domain, l.crawler, l.category, l.seen_at, s.*
+  with newest as materialized (
+    select domain_id, sum(pages) filter (where minute >= $5) as day_pages, sum(hits) filter (where minute >= $5) as day_hits,
+           sum(pages) as week_pages, sum(hits) as week_hits
+      from traffic_minute
+     where minute >= $4 and domain_id = any (array(select id from domain where account_id = $1 and ($6::integer[] is null or id = any ($6))))
+     group by domain_id)
+  select d.custom_domain as domain, l.crawler, l.category, l.seen_at, ${withNewest('day_pages')}, ${withNewest('day_hits')},
+         ${withNewest('week_pages')}, ${withNewest('week_hits')}
     from domain d
     left join traffic_last l on l.domain_id = d.id
+    left join newest n on n.domain_id = d.id
    cross join lateral (
      select ${since('$3::date', 'pages')} as day_pages, ${since('$3::date', 'hits')} as day_hits,
             ${since('$2::date', 'pages')} as week_pages, ${since('$2::date', 'hits')} as week_hits
-       from traffic_summary t
+       from traffic_folded_day t
       where t.domain_id = d.id and t.day >= $2::date) s
-   where d.account_id = $1
+   where d.account_id = $1 and ($6::integer[] is null or d.id = any ($6))
    order by d.custom_domain`
 }
 const SUMMARIES = Array.from({ length: 24 }, (_, hour) => summariesFrom(hour))
@@ -45,17 +54,27 @@ type Row = {
   week_hits: number
 }
 
-/** Reads all domains by name, with their last 24 hours and 7 days in whole hours, in one query. */
+/** Reads the domains by name, with their last 24 hours and 7 days in whole hours, in one query. */
 export async function readSummaries(
   db: Queryable,
-  account: AccountId,
+  { account, domains }: Scope,
   nowMs: number,
 ): Promise<TrafficSummary[]> {
   const hour = new Date(nowMs).getUTCHours()
+  const hourMs = nowMs - (nowMs % HOUR_MS)
+  const weekMs = hourMs - 7 * DAY_MS
+  const dayMs = hourMs - DAY_MS
   const { rows } = await db.query<Row>({
     name: `traffic-summaries-${hour}`,
     text: SUMMARIES[hour]!,
-    values: [account, utcDay(nowMs - 7 * DAY_MS), utcDay(nowMs - DAY_MS)],
+    values: [
+      account,
+      utcDay(weekMs),
+      utcDay(dayMs),
+      new Date(weekMs), // $4
+      new Date(dayMs), // $5
+      domains, // $6
+    ],
   })
   return rows.map((row) => ({
     domain: row.domain,
@@ -99,7 +118,7 @@ const PATHS = `
     select is_failing, path, sum(visits)::float8 as visits,
            (array_agg(verdict order by day desc))[1] as verdict, (array_agg(status order by day desc))[1] as status
       from traffic_path
-     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
+     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer[] is null or id = any ($2))))
        and day >= $3 and day <= $4
      group by is_failing, path)
   select is_failing, path, visits, verdict, status from (
@@ -110,14 +129,14 @@ const PATHS = `
 /** Reads the paths with the most crawler visits and with the most failures, at most `limit` of each. */
 export async function readPaths(
   db: Queryable,
-  owner: TrafficOwner,
+  owner: Scope,
   days: { from: string; to: string },
   limit: number,
 ): Promise<PathsView> {
   const { rows } = await db.query<PathVisits & { is_failing: boolean }>({
     name: 'traffic-paths',
     text: PATHS,
-    values: [owner.account, owner.domain, days.from, days.to, limit],
+    values: [owner.account, owner.domains, days.from, days.to, limit],
   })
   const listed = (failing: boolean) =>
     rows
@@ -135,7 +154,7 @@ export async function readPaths(
 /** Returns the paths that crawlers asked for most in the last week, or `/` if they asked for none. */
 export async function mostAskedPaths(
   db: Queryable,
-  owner: TrafficOwner,
+  owner: Scope,
   nowMs: number,
   limit: number,
 ): Promise<PagePath[]> {

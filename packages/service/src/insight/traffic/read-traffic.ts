@@ -1,4 +1,4 @@
-import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import type { Scope } from '@prepaint/contract/ids.ts'
 import { FORMS, type Form } from '@prepaint/contract/outcome/form.ts'
 import { PAGE_VARIANTS, type PageVariant } from '@prepaint/contract/page/page-id.ts'
 import { broadCategory, purposeOf } from '@prepaint/contract/settings/domain-settings.ts'
@@ -51,9 +51,13 @@ export type TrafficView = {
 }
 
 const SOURCE = {
-  hour: { table: 'traffic_hour', at: 'hour', within: 'hour >= $3::timestamptz and hour < $4::timestamptz' },
+  hour: {
+    table: 'traffic_by_hour',
+    at: 'hour',
+    within: 'hour >= $3::timestamptz and hour < $4::timestamptz',
+  },
   day: {
-    table: 'traffic_day',
+    table: 'traffic_by_day',
     at: `day::timestamp at time zone 'UTC'`,
     within: `day >= ($3::timestamptz at time zone 'UTC')::date and day < ($4::timestamptz at time zone 'UTC')::date`,
   },
@@ -65,7 +69,7 @@ const visitsBy = (step: TimeRange['step']) => `
     select ${SOURCE[step].at} as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
            unanswered, markdown, cards, mobile, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
       from ${SOURCE[step].table}
-     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
+     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer[] is null or id = any ($2))))
        and ${SOURCE[step].within})`
 
 const countsBy = (step: TimeRange['step']) => `${visitsBy(step)}
@@ -102,16 +106,13 @@ type CountRow = {
 
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
 
-/** Whose traffic is read. Without a domain it is that of all domains of the account. */
-export type TrafficOwner = { account: AccountId; domain: DomainId | null }
-
 export async function readTraffic(
   db: Queryable,
-  { account, domain }: TrafficOwner,
+  { account, domains }: Scope,
   range: TimeRange,
 ): Promise<TrafficView> {
   const { step } = range
-  const values = [account, domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
+  const values = [account, domains, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
   const counts = await db.query<CountRow>({ name: `traffic-counts-${step}`, text: COUNTS[step], values })
   const times = await db.query<TimesRow>({ name: `traffic-times-${step}`, text: TIMES[step], values })
   return shape(startsOf(range), counts.rows, times.rows)

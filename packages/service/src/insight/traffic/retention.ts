@@ -1,13 +1,16 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
+import { dropEmptyDays, makeDays } from '@prepaint/postgres/day-partitions.ts'
 import { deleteInSteps } from '@prepaint/postgres/remove-old.ts'
 import type pg from 'pg'
 
+const DAY_MS = 86_400_000
 export const HOURS_KEPT_DAYS = 90
 export const DAYS_KEPT = 400
-/** Summaries cover seven days and a part of one. */
-export const SUMMARY_DAYS_KEPT = 9
 const RENDER_MONTHS_KEPT = 12
-const BATCH_DAYS_KEPT = 2
+/** The last flush of a node that writes no more is needed only if its result was lost. */
+export const FLUSH_DAYS_KEPT = 7
+/** Partitions of days before are dropped when all their rows were added up. */
+const MINUTE_DAYS_KEPT = 2
 
 // By domain, to use the primary key instead of another index.
 const oldOf = (table: string, column: string, before: string, rest: readonly string[] = []) => {
@@ -25,22 +28,22 @@ const oldOf = (table: string, column: string, before: string, rest: readonly str
 const BEFORE_DAY = `(now() at time zone 'UTC')::date - $2::integer`
 const BEFORE_MONTH = `(date_trunc('month', now() at time zone 'UTC') - make_interval(months => $2))::date`
 const LINE = ['category', 'crawler', 'verdict']
-const BATCHES = `
+const FLUSHES = `
   with old as materialized (
-    select node from traffic_batch where written_at < now() - make_interval(days => $2)
-     limit $1 for update skip locked)
-  delete from traffic_batch t using old where t.node = old.node`
+    select node from traffic_flush where at < now() - make_interval(days => $2) limit $1 for update skip locked)
+  delete from traffic_flush t using old where t.node = old.node`
 
 /** `kept` is in days, and in months for renders. */
 const OLD: readonly [statement: string, kept: number][] = [
   [oldOf('traffic_hour', 'hour', 'now() - make_interval(days => $2)', LINE), HOURS_KEPT_DAYS],
   [oldOf('traffic_day', 'day', BEFORE_DAY, LINE), DAYS_KEPT],
+  [oldOf('traffic_folded_hour', 'hour', 'now() - make_interval(days => $2)'), HOURS_KEPT_DAYS],
+  [oldOf('traffic_folded_day', 'day', BEFORE_DAY), DAYS_KEPT],
   [oldOf('traffic_path', 'day', BEFORE_DAY, ['is_failing', 'path']), HOURS_KEPT_DAYS],
   [oldOf('traffic_forbidden', 'day', BEFORE_DAY, ['category', 'crawler']), DAYS_KEPT],
   [oldOf('traffic_unrecognised', 'day', BEFORE_DAY, ['name']), HOURS_KEPT_DAYS],
-  [oldOf('traffic_summary', 'day', BEFORE_DAY, ['part']), SUMMARY_DAYS_KEPT],
   [oldOf('render_day', 'day', BEFORE_MONTH), RENDER_MONTHS_KEPT],
-  [BATCHES, BATCH_DAYS_KEPT],
+  [FLUSHES, FLUSH_DAYS_KEPT],
 ]
 
 export async function removeOldTraffic(
@@ -50,6 +53,13 @@ export async function removeOldTraffic(
   let removed = 0
   for (const [statement, kept] of OLD) removed += await deleteInSteps(pool, statement, [kept], options)
   return removed
+}
+
+/** Makes the partitions of the next days, and drops those that are of no use. Returns how many were dropped. */
+export async function keepTrafficDays(pool: pg.Pool, nowMs: number): Promise<number> {
+  const days = { table: 'traffic_minute', at: 'minute' }
+  await makeDays(pool, days, nowMs)
+  return dropEmptyDays(pool, days, nowMs - MINUTE_DAYS_KEPT * DAY_MS)
 }
 
 export const PATHS_KEPT = 300

@@ -1,6 +1,70 @@
--- Nodes count in memory and add their counts every few seconds.
+-- Nodes count in memory and append their counts every five seconds, or each minute. One node adds them up every five
+-- minutes.
+--
+-- Advisory lock: (7231, 0) one node adds up at a time.
 
--- By hour. category: of crawlers, or `people`, whose visits are one row an hour. crawler: a known name, or `other`.
+-- Counts that are not added up yet: a row for each domain, flush of a node, and minute of the visits. `node`: one life of a
+-- process; `flush`: its running number. No foreign key and no further index: a row lives for minutes, and rows of deleted
+-- domains are dropped when the others are added up. `lines`: packages/service/src/insight/traffic/packed-lines.ts.
+-- `visits`: of crawlers. `pages`, `hits`, `failed`: their requests for pages, and how many of them were hits, and failed.
+create table traffic_minute (
+  minute    timestamptz not null,
+  node      uuid        not null,
+  flush     bigint      not null,
+  domain_id integer     not null,
+  lines     jsonb       not null,
+  pages     integer     not null default 0,
+  hits      integer     not null default 0,
+  visits    integer     not null default 0,
+  failed    integer     not null default 0,
+  primary key (minute, node, flush, domain_id)
+) partition by range (minute);
+create table traffic_minute_default partition of traffic_minute default;
+-- Partitions of days (UTC). Later ones: packages/postgres/src/day-partitions.ts.
+do $$
+declare
+  day date;
+begin
+  for ahead in 0..3 loop
+    day := (now() at time zone 'UTC')::date + ahead;
+    execute format('create table %I partition of traffic_minute for values from (%L) to (%L)',
+      'traffic_minute_' || to_char(day, 'YYYYMMDD'), day || ' 00:00+00', day + 1 || ' 00:00+00');
+  end loop;
+end
+$$;
+
+-- The last flush of each node: one whose number is not higher was written already, though its result was lost.
+create table traffic_flush (
+  node  uuid primary key,
+  flush bigint      not null,
+  at    timestamptz not null
+) with (fillfactor = 50);
+
+-- The same by hour, and by day for longer ranges. `search_visits`: of search crawlers.
+create table traffic_folded_hour (
+  domain_id     integer     not null references domain on delete cascade,
+  hour          timestamptz not null,
+  search_visits bigint      not null,
+  lines         jsonb       not null,
+  primary key (domain_id, hour)
+) with (autovacuum_vacuum_scale_factor = 0.02);
+
+create table traffic_folded_day (
+  domain_id     integer   not null references domain on delete cascade,
+  day           date      not null,
+  search_visits bigint    not null,
+  pages         bigint    not null,
+  hits          bigint    not null,
+  -- The same by hour of the day, 24 each: lists of domains show the last 24 hours.
+  hourly_pages  integer[] not null,
+  hourly_hits   integer[] not null,
+  lines         jsonb     not null,
+  visits        bigint    not null default 0,
+  failed        bigint    not null default 0,
+  primary key (domain_id, day)
+) with (autovacuum_vacuum_scale_factor = 0.02);
+
+-- Visits that 0.2.0 counted, by hour and by day. They are read until they expire. category: of crawlers, or `people`, whose visits are one row an hour. crawler: a known name, or `other`.
 -- times: a histogram with the fixed steps of packages/contract/src/traffic/time-range.ts, without trailing zeros.
 -- Statuses that are not counted were 2xx. unanswered: the client disconnected before the response.
 create table traffic_hour (
@@ -23,7 +87,6 @@ create table traffic_hour (
   primary key (domain_id, hour, category, crawler, verdict)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
--- The same by day, for longer ranges: a twenty-fourth of the rows.
 create table traffic_day (
   domain_id  integer   not null references domain on delete cascade,
   day        date      not null,
@@ -88,27 +151,3 @@ create table traffic_last (
   category  text        not null,
   seen_at   timestamptz not null
 ) with (fillfactor = 80);
-
--- The last batch of each node: a batch whose result was lost is not added twice.
-create table traffic_batch (
-  node       uuid primary key,
-  batch      bigint      not null,
-  written_at timestamptz not null
-);
-create index traffic_batch_age on traffic_batch (written_at);
-
--- For lists of domains, by day: requests of crawlers for pages, and how many were hits. Summaries of 10,000 domains
--- read from `traffic_hour` added up 1.5 million rows; here a week of a domain is sixteen rows.
-create table traffic_summary (
-  domain_id    integer  not null references domain on delete cascade,
-  day          date     not null,
-  -- 0: from rows that grew, 1: from new rows. Two triggers write them, one after the other. With one row, two nodes
-  -- that count the same domains could deadlock.
-  part         smallint not null,
-  pages        bigint   not null,
-  hits         bigint   not null,
-  -- The same by hour of the day, 24 each.
-  hourly_pages bigint[] not null,
-  hourly_hits  bigint[] not null,
-  primary key (domain_id, day, part)
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);

@@ -32,7 +32,7 @@ after(() => clients.close())
 async function listed(domain: DomainId, { account = edge.account, limit = 1_000 } = {}): Promise<string[]> {
   await clients.flush()
   const range = { fromMs: edge.nowMs(), toMs: edge.nowMs() + 1, step: 'day' } as const
-  const found = await readUnrecognised(edge.pool, { account, domain }, range, limit)
+  const found = await readUnrecognised(edge.pool, { account, domains: [domain] }, range, limit)
   const lines = found.clients.map(({ name, kind, visits }) => `${name} ${kind} ${visits}`)
   return found.others === 0 ? lines : [...lines, `others ${found.others}`]
 }

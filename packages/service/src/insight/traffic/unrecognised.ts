@@ -1,13 +1,12 @@
 import { READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import { utcDay } from '@prepaint/contract/dates.ts'
-import type { DomainId } from '@prepaint/contract/ids.ts'
+import type { DomainId, Scope } from '@prepaint/contract/ids.ts'
 import type { AutomaticClient } from '@prepaint/contract/outcome/verdict.ts'
 import type { TimeRange } from '@prepaint/contract/traffic/time-range.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import type { TrafficOwner } from './read-traffic.ts'
 
 const FLUSH_EVERY_MS = 10_000
 
@@ -166,21 +165,21 @@ const READ = `
   select name, (array_agg(kind order by seen_at desc))[1] as kind, sum(visits)::float8 as visits,
          (array_agg(user_agent order by seen_at desc))[1] as user_agent, max(seen_at) as last_seen_at
     from traffic_unrecognised
-   where domain_id in (select id from domain where account_id = $1 and id = $2) and day >= $3 and day <= $4
+   where domain_id in (select id from domain where account_id = $1 and ($2::integer[] is null or id = any ($2))) and day >= $3 and day <= $4
    group by name
    order by visits desc, name`
 
 /** Reads the names of whole UTC days, those with most visits first. `others` counts the visits of all further names. */
 export async function readUnrecognised(
   db: pg.Pool,
-  { account, domain }: TrafficOwner,
+  { account, domains }: Scope,
   { fromMs, toMs }: TimeRange,
   limit: number,
 ): Promise<{ clients: UnrecognisedClient[]; others: number }> {
   const { rows } = await db.query<UnrecognisedClient>({
     name: 'traffic-unrecognised',
     text: READ,
-    values: [account, domain, utcDay(fromMs), utcDay(toMs - 1)],
+    values: [account, domains, utcDay(fromMs), utcDay(toMs - 1)],
   })
   const named = rows.filter(({ name }) => name !== OTHERS)
   const all = rows.reduce((sum, { visits }) => sum + visits, 0)

@@ -1,23 +1,46 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { KNOWN_CRAWLERS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { stepOf } from '@prepaint/contract/traffic/time-range.ts'
+import { VisitedNotices } from '@prepaint/pages/store/visited-notices.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import { openTestDatabase } from '../../../../../test/support/database.ts'
 import {
   addTestDomain,
+  GOOGLEBOT,
   GPTBOT,
   NOON_MS,
   startTestTraffic,
   storedLines,
 } from '../../../../../test/support/traffic.ts'
 import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
+import { foldMinutes } from './fold.ts'
 import { PATHS_KEPT } from './retention.ts'
+import { FEW_DOMAINS, TrafficCounter } from './visit-counter.ts'
+import { keyOf, LINES_OF_MINUTE, MINUTE_MS, VisitCounts } from './visit-counts.ts'
+import { CountsWriter } from './write-counts.ts'
 
 let domains = 0
 const database = await openTestDatabase()
 
 const newDomain = (): Promise<DomainId> => addTestDomain(database.pool, `d${++domains}.example.com`)
+/** Counts a hit of Googlebot. */
+function count(traffic: TrafficCounter, domain: DomainId): void {
+  traffic.count(
+    { headers: { 'user-agent': GOOGLEBOT } },
+    {
+      verdict: 'hit',
+      crawler: 'search',
+      seconds: 0.001,
+      status: 200,
+      domain: { id: domain, query: 'keep' },
+      page: null,
+    },
+  )
+}
+
 const paths = (domain: DomainId) =>
   database.column<string>(
     `select concat_ws(' ', path, visits, verdict, status) from traffic_path
@@ -57,12 +80,16 @@ describe('counting live traffic', () => {
       '12:00 search Googlebot sitemap 2',
       '13:00 search Googlebot hit 2',
     ])
-    // Two hours of a day in one batch.
+    // Two minutes in one flush.
     const { rows } = await database.pool.query(
-      `select day::text, visits::int, cardinality(times) as steps from traffic_day where domain_id = $1 and crawler = 'Googlebot' and verdict = 'hit'`,
+      `select to_char(minute at time zone 'UTC', 'HH24:MI') as minute, flush::int, pages, hits from traffic_minute
+        where domain_id = $1 order by 1`,
       [domain],
     )
-    assert.deepEqual(rows, [{ day: '2026-11-15', visits: 4, steps: stepOf(0.001) + 1 }])
+    assert.deepEqual(rows, [
+      { minute: '12:30', flush: 1, pages: 7, hits: 4 },
+      { minute: '13:30', flush: 1, pages: 2, hits: 2 },
+    ])
   })
 
   it('visits are counted by class of status, and by steps of time up to a minute', async () => {
@@ -75,15 +102,14 @@ describe('counting live traffic', () => {
     traffic.visit(domain, { path: '/', seconds: 60 })
     await traffic.close()
     const { rows } = await database.pool.query(
-      `select visits::int, status_3xx::int, status_4xx::int, status_5xx::int, unanswered::int, times
-         from traffic_hour where domain_id = $1`,
+      `select sum(visits)::int as visits, sum(status_3xx)::int as status_3xx, sum(status_4xx)::int as status_4xx,
+              sum(status_5xx)::int as status_5xx, sum(unanswered)::int as unanswered, sum(times[1])::int as fast,
+              sum(times[${stepOf(2) + 1}])::int as slow, sum(times[${stepOf(60) + 1}])::int as slowest
+         from traffic_by_hour where domain_id = $1`,
       [domain],
     )
-    const times = new Array<number>(stepOf(60) + 1).fill(0)
-    times[0] = 6
-    times[stepOf(2)] = 1
-    times[stepOf(60)] = 1
-    assert.deepEqual(rows, [{ visits: 8, status_3xx: 2, status_4xx: 2, status_5xx: 1, unanswered: 1, times }])
+    const statuses = { status_3xx: 2, status_4xx: 2, status_5xx: 1, unanswered: 1 }
+    assert.deepEqual(rows, [{ visits: 8, ...statuses, fast: 6, slow: 1, slowest: 1 }])
   })
 
   it('the crawler that came last, and no earlier one after it', async () => {
@@ -109,7 +135,7 @@ describe('the bounds of what is counted', () => {
   // Proves decided "Traffic counts"
   it('names past those of one domain count as other; lines past all are lost, and nothing else is', async () => {
     const [crowded, quiet] = [await newDomain(), await newDomain()]
-    const limits = { domainLines: 2, lines: 4, domainPaths: 1, paths: 1 }
+    const limits = { domainLines: 2, lines: 4 + 2 * LINES_OF_MINUTE, domainPaths: 1, paths: 1 }
     const traffic = startTestTraffic(database.pool, { limits })
     traffic.visit(crowded, { path: '/a' })
     traffic.visit(crowded, { agent: 'bingbot', path: '/b' })
@@ -117,7 +143,7 @@ describe('the bounds of what is counted', () => {
     traffic.visit(crowded, { agent: 'YandexBot', path: '/c' })
     traffic.visit(crowded, { agent: 'Baiduspider', path: '/d' })
     traffic.visit(quiet, { path: '/a' })
-    // There are four lines: these need one more each.
+    // There are two minutes and four lines: these need one more each.
     traffic.visit(quiet, { agent: 'bingbot', path: '/a' })
     traffic.visit(await newDomain())
     traffic.visit(quiet, { path: '/a' })
@@ -133,6 +159,32 @@ describe('the bounds of what is counted', () => {
     traffic.visit(quiet, { agent: 'bingbot' })
     await traffic.close()
     assert.equal((await storedLines(database.pool, quiet)).length, 2)
+  })
+
+  it('minutes that wait count as lines, so one line in each of them has a bound, too', () => {
+    const limits = { domainLines: 2, lines: 2 * (LINES_OF_MINUTE + 1), domainPaths: 1, paths: 1 }
+    const counts = new VisitCounts(limits)
+    const begin = (at: number) => {
+      const minute = counts.takeMinute(1 as DomainId, NOON_MS + at * MINUTE_MS)
+      if (minute !== null) counts.add(minute, keyOf('search', OTHER_CRAWLER, 0), 200, 0.001)
+      return minute
+    }
+    assert.notEqual(begin(0), null)
+    assert.notEqual(begin(1), null)
+    assert.equal(begin(2), null)
+    assert.equal(counts.take().lost, 1)
+  })
+
+  it('10,000 domains with 24 lines are written when the minute ends, not before', () => {
+    const counts = new VisitCounts()
+    for (let id = 1; id <= 10_000; id++) {
+      const minute = counts.takeMinute(id as DomainId, NOON_MS)!
+      for (let verdict = 0; verdict < 24; verdict++) {
+        counts.add(minute, keyOf('search', OTHER_CRAWLER, verdict), 200, 0.001)
+      }
+    }
+    assert.equal(counts.isNearlyFull, false)
+    assert.equal(counts.take().lost, 0)
   })
 
   it('ever new paths leave few rows, those that come often, and the number of the rest', async () => {
@@ -157,6 +209,110 @@ describe('the bounds of what is counted', () => {
 })
 
 describe('writing what was counted', () => {
+  it('happens every five seconds up to 500 domains, and when a minute ends beyond', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let nowMs = NOON_MS + 2_000
+    const pass = (ms: number) => {
+      nowMs += ms
+      t.mock.timers.tick(ms)
+    }
+    const traffic = new TrafficCounter({} as never, {} as never, { nowMs: () => nowMs }, silentLog())
+    const flush = t.mock.method(traffic, 'flush', async () => true)
+    const visits = (domains: number) => {
+      for (let id = 1; id <= domains; id++) count(traffic, id as DomainId)
+    }
+    visits(FEW_DOMAINS)
+    pass(2_999)
+    assert.equal(flush.mock.callCount(), 0)
+    pass(1)
+    assert.equal(flush.mock.callCount(), 1, 'at a whole multiple of five seconds')
+    pass(5_000)
+    assert.equal(flush.mock.callCount(), 2)
+    visits(FEW_DOMAINS + 1)
+    pass(45_000)
+    assert.equal(flush.mock.callCount(), 2)
+    pass(5_000)
+    assert.equal(flush.mock.callCount(), 3, 'at the end of the minute')
+  })
+
+  it('happens before the minute ends when nine tenths of the room for lines are in use', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let nowMs = NOON_MS
+    const lines = 1_000 * (LINES_OF_MINUTE + 1)
+    const limits = { domainLines: 300, lines, domainPaths: 1, paths: 1 }
+    const traffic = new TrafficCounter({} as never, {} as never, { nowMs: () => nowMs }, silentLog(), {
+      limits,
+    })
+    const flush = t.mock.method(traffic, 'flush', async () => true)
+    const pass = () => {
+      nowMs += 5_000
+      t.mock.timers.tick(5_000)
+    }
+    for (let id = 1; id <= 900; id++) count(traffic, id as DomainId)
+    pass()
+    assert.equal(flush.mock.callCount(), 0)
+    count(traffic, 901 as DomainId)
+    pass()
+    assert.equal(flush.mock.callCount(), 1)
+  })
+
+  it('does not begin again while it is under way, and does when it failed', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let nowMs = NOON_MS
+    const pass = (ms: number) => {
+      nowMs += ms
+      t.mock.timers.tick(ms)
+    }
+    const connection = Promise.withResolvers<never>()
+    const pool = { connect: () => connection.promise }
+    const traffic = new TrafficCounter(pool as never, {} as never, { nowMs: () => nowMs }, silentLog())
+    const flush = t.mock.method(traffic, 'flush')
+    const visits = () => {
+      for (let id = 1; id <= FEW_DOMAINS + 1; id++) count(traffic, id as DomainId)
+    }
+    visits()
+    pass(MINUTE_MS)
+    assert.equal(flush.mock.callCount(), 1)
+    visits()
+    pass(5_000)
+    assert.equal(flush.mock.callCount(), 1)
+    connection.reject(new Error('PostgreSQL is away'))
+    assert.equal(await flush.mock.calls[0]!.result, false)
+    pass(5_000)
+    assert.equal(flush.mock.callCount(), 2)
+  })
+
+  it('keeps verdict and status of the newest visit of a path, also of two minutes', async () => {
+    const domain = await newDomain()
+    let nowMs = NOON_MS
+    const traffic = startTestTraffic(database.pool, { nowMs: () => nowMs })
+    traffic.visit(domain, { path: '/', verdict: 'rendered', status: 404 })
+    nowMs += MINUTE_MS
+    traffic.visit(domain, { path: '/', verdict: 'hit', status: 200 })
+    await traffic.close()
+    assert.deepEqual(await paths(domain), ['/ 2 hit 200'])
+  })
+
+  it('a flush that is repeated after its rows were added up writes nothing', async () => {
+    const domain = await newDomain()
+    const counts = new VisitCounts()
+    const writer = new CountsWriter(
+      database.pool,
+      randomUUID(),
+      counts,
+      new VisitedNotices(database.pool, silentLog()),
+    )
+    const minute = counts.takeMinute(domain, NOON_MS)!
+    counts.add(minute, keyOf('search', OTHER_CRAWLER, counts.takeVerdictNumber('hit')), 200, 0.001)
+    const { minutes } = counts.take()
+    await writer.write(7, minutes, NOON_MS)
+    await foldMinutes(database.pool)
+    for (const flush of [7, 6]) await writer.write(flush, minutes, NOON_MS)
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search other hit 1'])
+    await writer.write(8, minutes, NOON_MS)
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search other hit 2'])
+  })
+
   it('nodes add up, whatever they write at the same time', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, newDomain))
     const nodes = Array.from({ length: 4 }, () => startTestTraffic(database.pool))
@@ -228,6 +384,7 @@ describe('writing what was counted', () => {
     await traffic.flush()
     traffic.visit(stays, { path: '/' })
     await traffic.close()
+    await foldMinutes(database.pool)
     assert.deepEqual(await storedLines(database.pool, stays), ['12:00 search Googlebot hit 2'])
     assert.deepEqual(await storedLines(database.pool, gone), [])
   })

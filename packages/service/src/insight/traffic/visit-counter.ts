@@ -6,11 +6,12 @@ import type { NoVerdict, Verdict } from '@prepaint/contract/outcome/verdict.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
 import { kindOfVerdict } from '@prepaint/contract/traffic/verdict-kind.ts'
+import type { VisitedNotices } from '@prepaint/pages/store/visited-notices.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
 import { crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
-import { type CountLimits, type DomainHour, keyOf, PEOPLE, VisitCounts } from './visit-counts.ts'
+import { type CountLimits, type DomainMinute, keyOf, MINUTE_MS, PEOPLE, VisitCounts } from './visit-counts.ts'
 import { CountsWriter } from './write-counts.ts'
 
 type CountedRequest = {
@@ -33,30 +34,38 @@ type CountedAnswer = {
 }
 
 const FLUSH_EVERY_MS = 5_000
+/** While more domains have visits, counts are written once a minute: a row of a domain costs the same, however much it counts. */
+export const FEW_DOMAINS = 500
 const LAST_TRIES = 3
 const LAST_RETRY_MS = 300
 
-type Batch = { number: number; hours: DomainHour[] }
+/** `number` increases with each flush. */
+type Batch = { number: number; minutes: DomainMinute[] }
 
 type CounterOptions = { flushEveryMs?: number; limits?: CountLimits }
 
 /**
- * Counts visits in memory and writes them every few seconds in one transaction, no batch twice. While PostgreSQL cannot
- * be reached, the limits of `VisitCounts` apply.
+ * Counts visits in memory and writes them in one transaction, no batch twice: every five seconds while few domains have
+ * visits, else when a minute ends, so that a domain has one row for it. While PostgreSQL cannot be reached, the limits of
+ * `VisitCounts` apply.
  */
 export class TrafficCounter {
   readonly #clock: Clock
   readonly #log: Log
   readonly #counts: VisitCounts
   readonly #writer: CountsWriter
-  readonly #timer: NodeJS.Timeout
+  readonly #flushEveryMs: number
+  #timer: NodeJS.Timeout | undefined
   #lastBatch = 0
+  /** The minute in which counts were last taken. */
+  #takenMinute: number
   /** The batch that is being written, or whose write failed. */
   #waiting: Batch | null = null
   #flushing: Promise<boolean> | null = null
 
   constructor(
     pool: pg.Pool,
+    visited: VisitedNotices,
     clock: Clock,
     log: Log,
     { flushEveryMs = FLUSH_EVERY_MS, limits }: CounterOptions = {},
@@ -64,8 +73,10 @@ export class TrafficCounter {
     this.#clock = clock
     this.#log = log
     this.#counts = new VisitCounts(limits)
-    this.#writer = new CountsWriter(pool, randomUUID(), this.#counts)
-    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref()
+    this.#writer = new CountsWriter(pool, randomUUID(), this.#counts, visited)
+    this.#flushEveryMs = flushEveryMs
+    this.#takenMinute = minuteOf(clock.nowMs())
+    this.#plan()
   }
 
   /** Returns whether it counted a visit of a crawler. Uses no SQL, does not wait and never throws. */
@@ -76,12 +87,12 @@ export class TrafficCounter {
     if (domain === null || (headers.via !== undefined && isOurs(headers.via))) return false
     const nowMs = this.#clock.nowMs()
     const counts = this.#counts
-    const hour = counts.takeHour(domain.id, nowMs)
-    if (hour === null) return false
+    const minute = counts.takeMinute(domain.id, nowMs)
+    if (minute === null) return false
     // People are redirected and read site files too.
     const isOfPeople = crawler === null && (verdict === 'redirect' || verdict === 'site-file')
     if (verdict === 'pass; not-a-crawler' || isOfPeople) {
-      counts.add(hour, keyOf(PEOPLE, OTHER_CRAWLER, counts.takeVerdictNumber(verdict)), status, seconds)
+      counts.add(minute, keyOf(PEOPLE, OTHER_CRAWLER, counts.takeVerdictNumber(verdict)), status, seconds)
       return false
     }
     // A sitemap is not a page, however it was served.
@@ -91,15 +102,15 @@ export class TrafficCounter {
     const name = crawlerNumber(headers['user-agent'])
     const key = keyOf(crawler ?? 'other', name, counts.takeVerdictNumber(counted))
     const isServed = isOfCache || verdict === 'rendered'
-    counts.add(hour, key, status, seconds, form, isServed ? page?.variant : undefined)
+    counts.add(minute, key, status, seconds, form, isServed ? page?.variant : undefined)
     // A tool that asks for Markdown counts as `other`, but is no crawler.
     if (crawler !== null) {
-      hour.lastKey = key
-      hour.lastMs = nowMs
+      minute.lastKey = key
+      minute.lastMs = nowMs
     }
     const isOfPath = hasFailed(counted) || kindOfVerdict(counted) === 'soft_404'
     const path = page?.path ?? (isOfPath ? normalisePath(request.url ?? '/', domain.query) : null)
-    if (path !== null) countPath(hour, path, counted, status, form)
+    if (path !== null) countPath(minute, path, counted, status, form)
     return true
   }
 
@@ -114,7 +125,7 @@ export class TrafficCounter {
 
   /** Writes the last counts. Gives up after three tries. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     for (let tries = 1; !(await this.flush()); tries++) {
       if (tries === LAST_TRIES) {
         this.#log.error('the last traffic counts of this node are lost')
@@ -124,14 +135,33 @@ export class TrafficCounter {
     }
   }
 
+  /** At whole multiples of the time between flushes, so that one is at the end of each minute. */
+  #plan(): void {
+    const nowMs = this.#clock.nowMs()
+    const waitMs = this.#flushEveryMs - (nowMs % this.#flushEveryMs)
+    this.#timer = setTimeout(() => {
+      if (this.#isDue()) void this.flush()
+      this.#plan()
+    }, waitMs).unref()
+  }
+
+  #isDue(): boolean {
+    // Another one would write a part of a minute as soon as this one ends.
+    if (this.#flushing !== null) return false
+    const counts = this.#counts
+    if (counts.domains <= FEW_DOMAINS || counts.isNearlyFull || this.#waiting !== null) return true
+    return minuteOf(this.#clock.nowMs()) !== this.#takenMinute
+  }
+
   async #writeAll(): Promise<boolean> {
     try {
       if (this.#waiting !== null) await this.#write(this.#waiting)
       if (this.#counts.isEmpty) return true
-      const { hours, lost } = this.#counts.take()
+      this.#takenMinute = minuteOf(this.#clock.nowMs())
+      const { minutes, lost } = this.#counts.take()
       if (lost > 0) this.#log.warn({ lost }, 'more kinds of visits than the limit: some were not counted')
       this.#lastBatch++
-      this.#waiting = { number: this.#lastBatch, hours }
+      this.#waiting = { number: this.#lastBatch, minutes }
       await this.#write(this.#waiting)
       return true
     } catch (error) {
@@ -142,7 +172,7 @@ export class TrafficCounter {
 
   async #write(batch: Batch): Promise<void> {
     try {
-      await this.#writer.write(batch.number, batch.hours, this.#clock.nowMs())
+      await this.#writer.write(batch.number, batch.minutes, this.#clock.nowMs())
     } catch (error) {
       // Class 22 (data exception): a retry would fail as well.
       const isHopeless = error instanceof pg.DatabaseError && error.code?.startsWith('22') === true
@@ -153,15 +183,19 @@ export class TrafficCounter {
   }
 }
 
+function minuteOf(ms: number): number {
+  return Math.floor(ms / MINUTE_MS)
+}
+
 function countPath(
-  hour: DomainHour,
+  minute: DomainMinute,
   path: PagePath,
   verdict: CountedVerdict,
   status: number,
   form: Form | undefined,
 ): void {
-  hour.top.add(path, verdict, status, form)
-  if (hasFailed(verdict) || status >= 400) hour.failing.add(path, verdict, status, form)
+  minute.top.add(path, verdict, status, form)
+  if (hasFailed(verdict) || status >= 400) minute.failing.add(path, verdict, status, form)
 }
 
 /** The category has a column of its own. */

@@ -2,30 +2,39 @@ import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 import { CRAWLER_CATEGORIES } from '@prepaint/contract/settings/domain-settings.ts'
-import { stepOf, TIME_STEPS } from '@prepaint/contract/traffic/time-range.ts'
 import { CRAWLER_NAMES, OTHER_CRAWLER } from './crawler-numbers.ts'
+import { ResponseTimes } from './response-times.ts'
 
 export const PEOPLE = 'people'
 const CATEGORIES: readonly string[] = [...CRAWLER_CATEGORIES, PEOPLE]
 const PEOPLE_AT = CATEGORIES.length - 1
 
-const HOUR_MS = 3_600_000
+export const MINUTE_MS = 60_000
 
 export type CountLimits = {
-  /** Lines of a domain in an hour. Further crawlers count as `other`. */
+  /** Lines of a domain in a minute. Further crawlers count as `other`. */
   domainLines: number
-  /** Lines of all domains. Visits that need further lines are counted only as lost. */
+  /** Lines of all domains, and `LINES_OF_MINUTE` for each minute. Visits that need further lines are counted only as lost. */
   lines: number
   domainPaths: number
   paths: number
 }
 
-/** About 20 MB; a line takes about 400 bytes. */
-const LIMITS: CountLimits = { domainLines: 300, lines: 40_000, domainPaths: 100, paths: 20_000 }
+/** A minute of a domain takes as much memory as so many lines. */
+export const LINES_OF_MINUTE = 4
+
+/**
+ * A line takes about 250 bytes, or 400 if its response times differ much: 80 to 120 MB for 10,000 domains with 24 lines
+ * and some room, which are written each minute. While PostgreSQL is away, a batch that waits takes as much again at most.
+ */
+const LIMITS: CountLimits = { domainLines: 300, lines: 320_000, domainPaths: 100, paths: 20_000 }
+
+/** Counts are written before the minute ends when this share of the lines is in use. */
+const FULL_SHARE = 0.9
 
 const MOST_VERDICTS = 100
 
-/** Columns of `traffic_hour` and `traffic_day`. */
+/** In the order in which they stand in a packed line. */
 export const COUNTS = [
   'visits',
   'status_3xx',
@@ -46,7 +55,12 @@ export class Line {
   markdown = 0
   cards = 0
   mobile = 0
-  readonly times = new Uint32Array(TIME_STEPS)
+  readonly times = new ResponseTimes()
+
+  addAll(other: Line): void {
+    for (const name of COUNTS) this[name] += other[name]
+    this.times.addAll(other.times)
+  }
 
   /** `status` 0: the client disconnected before the response. */
   add(status: number, seconds: number, form: Form = 'html', variant: PageVariant = 'desktop'): void {
@@ -54,22 +68,18 @@ export class Line {
     if (variant === 'mobile') this.mobile++
     if (form === 'markdown') this.markdown++
     else if (form === 'card') this.cards++
-    this.times[stepOf(seconds)]!++
+    this.times.add(seconds)
     if (status === 0) this.unanswered++
     else if (status >= 500) this.status_5xx++
     else if (status >= 400) this.status_4xx++
     else if (status >= 300) this.status_3xx++
   }
-
-  addAll(line: Line): void {
-    for (const name of COUNTS) this[name] += line[name]
-    for (const [step, count] of line.times.entries()) this.times[step]! += count
-  }
 }
 
-export type DomainHour = {
+export type DomainMinute = {
   domain: DomainId
-  hour: number
+  /** Minutes since 1970. */
+  minute: number
   /** Lines by packed key, which `nameOf` unpacks. */
   lines: Map<number, Line>
   /** Pages with the most crawler visits. */
@@ -86,8 +96,8 @@ export class VisitCounts {
   readonly #limits: CountLimits
   readonly #verdicts: string[] = []
   readonly #verdictNumbers = new Map<string, number>()
-  #hours = new Map<DomainId, DomainHour>()
-  #earlier: DomainHour[] = []
+  #minutes = new Map<DomainId, DomainMinute>()
+  #earlier: DomainMinute[] = []
   #linesLeft: number
   #room: Room
   #lost = 0
@@ -99,7 +109,17 @@ export class VisitCounts {
   }
 
   get isEmpty(): boolean {
-    return this.#hours.size === 0 && this.#lost === 0
+    return this.#minutes.size === 0 && this.#lost === 0
+  }
+
+  /** How many domains had visits since the last `take`. */
+  get domains(): number {
+    return this.#minutes.size
+  }
+
+  /** Whether visits will soon be lost, unless the counts are taken. */
+  get isNearlyFull(): boolean {
+    return this.#linesLeft < this.#limits.lines * (1 - FULL_SHARE)
   }
 
   /** Returns the verdict's number, and gives it one at its first visit. */
@@ -113,26 +133,26 @@ export class VisitCounts {
     return this.#verdicts.length - 1
   }
 
-  /** Returns the domain's current hour, which it begins if necessary. If there is no room, counts the visit as lost and returns null. */
-  takeHour(domain: DomainId, nowMs: number): DomainHour | null {
-    const hour = Math.floor(nowMs / HOUR_MS)
-    const found = this.#hours.get(domain)
-    // If the clock was set back, the current hour continues.
-    const current = found !== undefined && found.hour >= hour ? found : this.#begin(domain, hour)
+  /** Returns the domain's current minute, which it begins if necessary. If there is no room, counts the visit as lost and returns null. */
+  takeMinute(domain: DomainId, nowMs: number): DomainMinute | null {
+    const minute = Math.floor(nowMs / MINUTE_MS)
+    const found = this.#minutes.get(domain)
+    // If the clock was set back, the current minute continues.
+    const current = found !== undefined && found.minute >= minute ? found : this.#begin(domain, minute)
     if (current === null) this.#lost++
     return current
   }
 
-  add(hour: DomainHour, key: number, ...visit: Parameters<Line['add']>): void {
-    const line = hour.lines.get(key) ?? this.#newLine(hour, key)
+  add(minute: DomainMinute, key: number, ...visit: Parameters<Line['add']>): void {
+    const line = minute.lines.get(key) ?? this.#newLine(minute, key)
     if (line === null) this.#lost++
     else line.add(...visit)
   }
 
   /** Returns the counts and begins anew. `lost` is the number of lost visits. */
-  take(): { hours: DomainHour[]; lost: number } {
-    const taken = { hours: [...this.#earlier, ...this.#hours.values()], lost: this.#lost }
-    this.#hours = new Map()
+  take(): { minutes: DomainMinute[]; lost: number } {
+    const taken = { minutes: [...this.#earlier, ...this.#minutes.values()], lost: this.#lost }
+    this.#minutes = new Map()
     this.#earlier = []
     this.#linesLeft = this.#limits.lines
     this.#room = { left: this.#limits.paths }
@@ -149,31 +169,32 @@ export class VisitCounts {
     }
   }
 
-  #begin(domain: DomainId, hour: number): DomainHour | null {
-    if (this.#linesLeft === 0) return null
-    const before = this.#hours.get(domain)
+  #begin(domain: DomainId, minute: number): DomainMinute | null {
+    if (this.#linesLeft < LINES_OF_MINUTE) return null
+    this.#linesLeft -= LINES_OF_MINUTE
+    const before = this.#minutes.get(domain)
     if (before !== undefined) this.#earlier.push(before)
-    const begun: DomainHour = {
+    const begun: DomainMinute = {
       domain,
-      hour,
+      minute,
       lines: new Map(),
       lastKey: -1,
       lastMs: 0,
       top: new HeavyHitters(this.#limits.domainPaths, this.#room),
       failing: new HeavyHitters(this.#limits.domainPaths, this.#room),
     }
-    this.#hours.set(domain, begun)
+    this.#minutes.set(domain, begun)
     return begun
   }
 
-  #newLine(hour: DomainHour, key: number): Line | null {
-    const wanted = hour.lines.size < this.#limits.domainLines ? key : withoutName(key)
-    const known = hour.lines.get(wanted)
+  #newLine(minute: DomainMinute, key: number): Line | null {
+    const wanted = minute.lines.size < this.#limits.domainLines ? key : withoutName(key)
+    const known = minute.lines.get(wanted)
     if (known !== undefined) return known
     if (this.#linesLeft === 0) return null
     this.#linesLeft--
     const line = new Line()
-    hour.lines.set(wanted, line)
+    minute.lines.set(wanted, line)
     return line
   }
 }

@@ -1,38 +1,35 @@
+import { utcDay } from '@prepaint/contract/dates.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
-import { notifyVisited } from '@prepaint/pages/store/last-visits.ts'
+import type { VisitedNotices } from '@prepaint/pages/store/visited-notices.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { packLine, packRow, totalsOf } from './packed-lines.ts'
 import { PathTrimmer } from './retention.ts'
-import { COUNTS, type DomainHour, Line, type VisitCounts } from './visit-counts.ts'
+import { type DomainMinute, MINUTE_MS, type VisitCounts } from './visit-counts.ts'
 
-const HOUR_MS = 3_600_000
-
-/** Returns no row if the batch was already written, but the result of its commit was lost. */
+/** Returns no row if the flush was already written, but the result of its commit was lost. */
 const FENCE = `
-  insert into traffic_batch as b (node, batch, written_at) values ($1, $2, $3)
-  on conflict (node) do update set batch = excluded.batch, written_at = excluded.written_at
-    where b.batch < excluded.batch`
+  insert into traffic_flush as f (node, flush, at) values ($1, $2, $3)
+  on conflict (node) do update set flush = excluded.flush, at = excluded.at
+    where f.flush < excluded.flush`
 
-// Nodes write in the same order, to avoid deadlocks, and skip deleted domains. Triggers update `traffic_summary`.
-const addLinesTo = (table: 'traffic_hour' | 'traffic_day', step: 'hour' | 'day') => `
-  insert into ${table} as t (domain_id, ${step}, category, crawler, verdict, times, ${COUNTS.join()})
-  select domain_id, ${step}, category, crawler, verdict, times, ${COUNTS.join()}
-    from json_populate_recordset(null::${table}, $1)
-   where exists (select from domain where id = domain_id)
-   order by domain_id, ${step}, category, crawler, verdict
-  on conflict (domain_id, ${step}, category, crawler, verdict) do update set
-    ${COUNTS.map((name) => `${name} = t.${name} + excluded.${name}`).join()},
-    times = array(select coalesce(a, 0) + coalesce(b, 0)
-                    from unnest(t.times, excluded.times) with ordinality as step (a, b, at) order by at)`
+const ADD_MINUTES = `
+  insert into traffic_minute (minute, node, flush, domain_id, lines, pages, hits, visits, failed)
+  select minute, $1, $2, domain_id, lines, pages, hits, visits, failed
+    from unnest($3::timestamptz[], $4::integer[], $5::jsonb[], $6::integer[], $7::integer[], $8::integer[], $9::integer[])
+         as n (minute, domain_id, lines, pages, hits, visits, failed)`
 
-const ADD_HOURS = { name: 'traffic-add-hours', text: addLinesTo('traffic_hour', 'hour') }
-const ADD_DAYS = { name: 'traffic-add-days', text: addLinesTo('traffic_day', 'day') }
+/** Rows of a statement. Making its parameters takes about 5 ms, in which the node answers no request. */
+const ROWS_AT_ONCE = 500
 
+// A flush may have a path in several minutes, the newest of them last.
 const ADD_PATHS = `
   insert into traffic_path as t (domain_id, day, is_failing, path, visits, verdict, status, markdown, cards)
-  select domain_id, day, is_failing, path, sum(visits), max(verdict), max(status), sum(markdown), sum(cards)
-    from json_populate_recordset(null::traffic_path, $1)
+  select domain_id, day, is_failing, path, sum(visits), (array_agg(verdict order by at desc))[1],
+         (array_agg(status order by at desc))[1], sum(markdown), sum(cards)
+    from unnest($1::integer[], $2::date[], $3::boolean[], $4::text[], $5::bigint[], $6::text[], $7::smallint[], $8::bigint[], $9::bigint[])
+         with ordinality as n (domain_id, day, is_failing, path, visits, verdict, status, markdown, cards, at)
    where exists (select from domain where id = domain_id)
    group by domain_id, day, is_failing, path
    order by domain_id, day, is_failing, path collate "C"
@@ -44,128 +41,143 @@ const ADD_PATHS = `
 const ADD_LAST = `
   insert into traffic_last as t (domain_id, crawler, category, seen_at)
   select domain_id, crawler, category, seen_at
-    from json_populate_recordset(null::traffic_last, $1)
+    from unnest($1::integer[], $2::text[], $3::text[], $4::timestamptz[]) as n (domain_id, crawler, category, seen_at)
    where exists (select from domain where id = domain_id)
    order by domain_id
   on conflict (domain_id) do update set
     crawler = excluded.crawler, category = excluded.category, seen_at = excluded.seen_at
     where t.seen_at < excluded.seen_at`
 
-/** Writes batches of counts for one run of a node. */
+/** Writes flushes of counts for one life of a process. */
 export class CountsWriter {
   readonly #pool: pg.Pool
   readonly #node: string
   readonly #counts: VisitCounts
+  readonly #visited: VisitedNotices
   readonly #pathTrimmer: PathTrimmer
 
-  /** `counts` are those from which the batches are taken. */
-  constructor(pool: pg.Pool, node: string, counts: VisitCounts) {
+  /** `counts` are those from which the flushes are taken. */
+  constructor(pool: pg.Pool, node: string, counts: VisitCounts, visited: VisitedNotices) {
     this.#pool = pool
     this.#node = node
     this.#counts = counts
+    this.#visited = visited
     this.#pathTrimmer = new PathTrimmer(pool)
   }
 
-  /** Adds a batch in one transaction. `batch` increases with each; a batch that was already written is skipped. */
-  async write(batch: number, hours: readonly DomainHour[], nowMs: number): Promise<void> {
+  /** Adds a flush in one transaction. `flush` increases with each; one that was already written is skipped. */
+  async write(flush: number, minutes: readonly DomainMinute[], nowMs: number): Promise<void> {
     const addedPaths = await retriedTransaction(this.#pool, async (client) => {
-      const { rowCount } = await client.query(FENCE, [this.#node, batch, new Date(nowMs)])
+      const { rowCount } = await client.query(FENCE, [this.#node, flush, new Date(nowMs)])
       if (rowCount === 0) return []
-      await this.#addLines(client, ADD_HOURS, hours.map(linesOfHour))
-      await this.#addLines(client, ADD_DAYS, linesOfDays(hours))
-      await client.query('select note_live($1)', [domainsAnswered(hours)])
-      const paths = await addPaths(client, hours)
-      await this.#addLast(client, hours)
-      const domains = hours.map(({ domain }) => domain)
-      await notifyVisited(client, domains)
+      await this.#addMinutes(client, flush, minutes)
+      await client.query('select note_live($1)', [domainsAnswered(minutes)])
+      const paths = await addPaths(client, minutes)
+      await this.#addLast(client, minutes)
       return paths
     })
+    this.#visited.add(minutes.map(({ domain }) => domain))
     await this.#pathTrimmer.trim(addedPaths)
   }
 
-  async #addLines(
-    client: Queryable,
-    statement: { name: string; text: string },
-    all: readonly LinesOfStep[],
-  ): Promise<void> {
-    const rows: object[] = []
-    for (const { lines, ...columns } of all) {
-      for (const [key, line] of lines) {
-        rows.push({ ...columns, ...this.#counts.nameOf(key), ...line, times: withoutLastZeros(line) })
-      }
+  async #addMinutes(client: Queryable, flush: number, minutes: readonly DomainMinute[]): Promise<void> {
+    const counted = minutes.filter(({ lines }) => lines.size > 0)
+    for (let from = 0; from < counted.length; from += ROWS_AT_ONCE) {
+      const rows = counted.slice(from, from + ROWS_AT_ONCE).map((minute) => this.#pack(minute))
+      await client.query({
+        name: 'traffic-add-minutes',
+        text: ADD_MINUTES,
+        values: [
+          this.#node,
+          flush,
+          rows.map(({ startsAt }) => startsAt),
+          rows.map(({ domain }) => domain),
+          rows.map(({ lines }) => JSON.stringify(packRow(lines))),
+          rows.map(({ pages }) => pages),
+          rows.map(({ hits }) => hits),
+          rows.map(({ visits }) => visits),
+          rows.map(({ failed }) => failed),
+        ],
+      })
     }
-    await client.query({ ...statement, values: [JSON.stringify(rows)] })
   }
 
-  async #addLast(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
-    const last = new Map<DomainId, object>()
-    for (const { domain, lastKey, lastMs } of hours) {
+  #pack({ domain, minute, lines: counted }: DomainMinute) {
+    const lines = [...counted].map(([key, line]) => packLine(this.#counts.nameOf(key), line))
+    const { pages, hits, visits, failed } = totalsOf(lines)
+    return { domain, startsAt: new Date(minute * MINUTE_MS), lines, pages, hits, visits, failed }
+  }
+
+  async #addLast(client: Queryable, minutes: readonly DomainMinute[]): Promise<void> {
+    const last = new Map<DomainId, { crawler: string; category: string; seenAt: Date }>()
+    for (const { domain, lastKey, lastMs } of minutes) {
       if (lastKey === -1) continue
-      last.set(domain, { domain_id: domain, ...this.#counts.nameOf(lastKey), seen_at: new Date(lastMs) })
+      const { crawler, category } = this.#counts.nameOf(lastKey)
+      last.set(domain, { crawler, category, seenAt: new Date(lastMs) })
     }
     if (last.size === 0) return
     await client.query({
       name: 'traffic-add-last',
       text: ADD_LAST,
-      values: [JSON.stringify([...last.values()])],
+      values: [
+        [...last.keys()],
+        [...last.values()].map(({ crawler }) => crawler),
+        [...last.values()].map(({ category }) => category),
+        [...last.values()].map(({ seenAt }) => seenAt),
+      ],
     })
   }
 }
 
 /** Returns the domains that answered a request with a status below 500. */
-function domainsAnswered(hours: readonly DomainHour[]): DomainId[] {
-  const answered = hours.filter(({ lines }) =>
+function domainsAnswered(minutes: readonly DomainMinute[]): DomainId[] {
+  const answered = minutes.filter(({ lines }) =>
     [...lines.values()].some(({ visits, status_5xx, unanswered }) => visits > status_5xx + unanswered),
   )
   return [...new Set(answered.map(({ domain }) => domain))]
 }
 
-type LinesOfStep = { domain_id: DomainId; lines: Map<number, Line> } & ({ hour: string } | { day: string })
-
-function linesOfHour({ domain, hour, lines }: DomainHour): LinesOfStep {
-  return { domain_id: domain, hour: new Date(hour * HOUR_MS).toISOString(), lines }
-}
-
-/** Joins the hours of each day, because a statement must not change a row twice. */
-function linesOfDays(hours: readonly DomainHour[]): LinesOfStep[] {
-  const days = new Map<string, LinesOfStep>()
-  for (const { domain, hour, lines } of hours) {
-    const day = dayOf(hour)
-    const name = `${domain} ${day}`
-    const ofDay = days.get(name) ?? { domain_id: domain, day, lines: new Map<number, Line>() }
-    days.set(name, ofDay)
-    for (const [key, line] of lines) {
-      const sum = ofDay.lines.get(key) ?? new Line()
-      ofDay.lines.set(key, sum)
-      sum.addAll(line)
-    }
-  }
-  return [...days.values()]
-}
-
-function dayOf(hour: number): string {
-  return new Date(hour * HOUR_MS).toISOString().slice(0, 10)
+type PathCount = {
+  domain: DomainId
+  day: string
+  isFailing: boolean
+  path: string
+  visits: number
+  verdict: string
+  status: number
+  markdown: number
+  cards: number
 }
 
 /** The row with the path '' counts visits to paths that are not kept. */
-const OTHERS = { verdict: '', status: 0, markdown: 0, cards: 0 }
+const OTHERS = { path: '', verdict: '', status: 0, markdown: 0, cards: 0 }
 
 type AddedPath = { domain_id: DomainId; day: string; is_new: boolean }
 
-async function addPaths(client: Queryable, hours: readonly DomainHour[]): Promise<AddedPath[]> {
-  const rows = hours.flatMap(({ domain, hour, top, failing }) =>
-    [top, failing].flatMap((hitters) => {
-      const columns = { domain_id: domain, day: dayOf(hour), is_failing: hitters === failing }
-      const paths: object[] = [...hitters.paths].map(([path, hitter]) => ({ ...columns, path, ...hitter }))
-      if (hitters.others > 0) paths.push({ ...columns, path: '', ...OTHERS, visits: hitters.others })
-      return paths
-    }),
-  )
+async function addPaths(client: Queryable, minutes: readonly DomainMinute[]): Promise<AddedPath[]> {
+  const rows: PathCount[] = []
+  for (const { domain, minute, top, failing } of minutes) {
+    for (const hitters of [top, failing]) {
+      const columns = { domain, day: utcDay(minute * MINUTE_MS), isFailing: hitters === failing }
+      for (const [path, hitter] of hitters.paths) rows.push({ ...columns, path, ...hitter })
+      if (hitters.others > 0) rows.push({ ...columns, ...OTHERS, visits: hitters.others })
+    }
+  }
   if (rows.length === 0) return []
-  const statement = { name: 'traffic-add-paths', text: ADD_PATHS, values: [JSON.stringify(rows)] }
-  return (await client.query<AddedPath>(statement)).rows
-}
-
-function withoutLastZeros({ times }: Line): number[] {
-  return [...times.subarray(0, times.findLastIndex((count) => count > 0) + 1)]
+  const added = await client.query<AddedPath>({
+    name: 'traffic-add-paths',
+    text: ADD_PATHS,
+    values: [
+      rows.map(({ domain }) => domain),
+      rows.map(({ day }) => day),
+      rows.map(({ isFailing }) => isFailing),
+      rows.map(({ path }) => path),
+      rows.map(({ visits }) => visits),
+      rows.map(({ verdict }) => verdict),
+      rows.map(({ status }) => status),
+      rows.map(({ markdown }) => markdown),
+      rows.map(({ cards }) => cards),
+    ],
+  })
+  return added.rows
 }

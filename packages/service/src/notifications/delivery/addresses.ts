@@ -1,8 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { addressesSchema, addressSchema } from '@prepaint/contract/api/notifications.ts'
 import { invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import { record } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
@@ -51,6 +53,7 @@ export async function setAddresses(
   }
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
+    const before = await listAddresses(client, account)
     const others = `account_id = $1 and format = 'mail' and lower(address) <> all ($2::text[])`
     await client.query(`delete from channel where ${others}`, [account, emails])
     for (const [at, { kinds, weekly_report: report = false }] of inputs.entries()) {
@@ -65,7 +68,14 @@ export async function setAddresses(
       const { id, is_settled: isSettled } = rows[0]!
       if (isSettled !== true) await askToConfirm(client, account, id, emails[at]!)
     }
-    return listAddresses(client, account)
+    const after = await listAddresses(client, account)
+    const shown = (list: readonly Address[]) =>
+      list.map(({ email, kinds, weekly_report }) => ({ email, kinds, weekly_report }))
+    if (!isDeepStrictEqual(shown(before), shown(after))) {
+      const details = { emails: { old: shown(before), new: shown(after) } }
+      await record(client, { account, action: 'notifications.changed', details })
+    }
+    return after
   })
 }
 

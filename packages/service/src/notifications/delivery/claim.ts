@@ -97,13 +97,15 @@ export type Attempt = {
   answer?: string | null
   ms?: number
   retryAfterMs?: number
+  /** The Message-ID of an e-mail. */
+  letter?: string | null
 }
 
 /** Stores what came of the rows of one attempt, while the lease is ours. What was cancelled meanwhile is not tried again. */
 export async function storeAttempt(
   pool: pg.Pool,
   rows: readonly ClaimedRow[],
-  { end, status = null, error = null, answer = null, ms = 0, retryAfterMs = 0 }: Attempt,
+  { end, status = null, error = null, answer = null, ms = 0, retryAfterMs = 0, letter = null }: Attempt,
   speed: number,
 ): Promise<void> {
   const { lease, type, attempts, age_ms: ageMs, channel_id: channel, format } = rows[0]!
@@ -121,11 +123,11 @@ export async function storeAttempt(
       await countAttempt(client, channel, { isDelivered: end === 'delivered', isGone: status === 410 }, speed)
     }
     await client.query(
-      `update delivery set lease = null, status = $4, error = $5, answer = $6, ms = $7,
+      `update delivery set lease = null, status = $4, error = $5, answer = $6, ms = $7, letter = $9,
               state = case when $3 = 'waiting' then state else $3 end,
               due_at = clock_timestamp() + coalesce($8::float8, 0) * interval '1 millisecond'
         where id = any ($1::bigint[]) and lease = $2`,
-      [rows.map(({ id }) => id), lease, state, status, error, answer, ms, pause],
+      [rows.map(({ id }) => id), lease, state, status, error, answer, ms, pause, letter],
     )
   })
 }

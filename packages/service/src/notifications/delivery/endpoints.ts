@@ -8,6 +8,7 @@ import {
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
+import { changedFields, record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
@@ -59,6 +60,8 @@ export async function createEndpoint(
        values ($1, $2, $3, $4, $5, $6) returning ${FIELDS}`,
       [id, account, url, format, [...new Set(events)], await vault.seal(channelPurpose(id), secret)],
     )
+    const details = { format, events, secret: SECRET }
+    await record(client, { account, action: 'endpoint.created', target: recordedUrl(url), details })
     return { ...made.rows[0]!, secret: `whsec_${secret.toString('base64')}` }
   })
 }
@@ -71,6 +74,10 @@ export async function updateEndpoint(
   { url, events, is_active: isActive }: z.infer<typeof endpointChangeSchema>,
 ): Promise<Endpoint> {
   return transaction(pool, async (client) => {
+    const { rows: before } = await client.query<Endpoint>(
+      `select ${FIELDS} from channel where ${OWN} and id = $2::bigint for update`,
+      [account, id],
+    )
     const { rows } = await client.query<Endpoint>(
       `update channel set address = coalesce($3, address), events = coalesce($4, events),
               state = case when $5 then 'confirmed' when not $5 then 'off' else state end,
@@ -82,8 +89,24 @@ export async function updateEndpoint(
     )
     const endpoint = found(rows)
     if (isActive === false) await cancelWaiting(client, id)
+    const old = found(before)
+    const shown = ({ events, is_active }: Endpoint) => ({ events, is_active })
+    const details = changedFields(shown(old), shown(endpoint))
+    const target = recordedUrl(endpoint.url)
+    if (old.url !== endpoint.url) {
+      const origin = recordedUrl(old.url)
+      details['url'] = origin === target ? SECRET : { old: origin, new: target }
+    }
+    if (Object.keys(details).length > 0) {
+      await record(client, { account, action: 'endpoint.changed', target, details })
+    }
     return endpoint
   })
+}
+
+/** The path of a webhook at Slack and others is its secret. */
+function recordedUrl(url: string): string {
+  return `${new URL(url).origin}/…`
 }
 
 export async function cancelWaiting(client: Queryable, channel: number): Promise<void> {
@@ -99,15 +122,19 @@ export async function cancelWaitingOfDomain(client: Queryable, domain: DomainId)
 
 /** Its deliveries are deleted too. Throws `endpoint_not_found`. */
 export async function deleteEndpoint(
-  db: Queryable,
+  pool: pg.Pool,
   account: AccountId | null,
   id: number,
 ): Promise<{ id: number; url: string }> {
-  const { rows } = await db.query<{ id: number; url: string }>(
-    `delete from channel where ${OWN} and id = $2::bigint returning id, address as url`,
-    [account, id],
-  )
-  return found(rows)
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<{ id: number; url: string; account_id: AccountId }>(
+      `delete from channel where ${OWN} and id = $2::bigint returning id, address as url, account_id`,
+      [account, id],
+    )
+    const { url, account_id: owner } = found(rows)
+    await record(client, { account: owner, action: 'endpoint.deleted', target: recordedUrl(url) })
+    return { id, url }
+  })
 }
 
 /** Throws `endpoint_not_found`. */

@@ -29,6 +29,13 @@ export function letterOf(bodies: readonly string[], links: Links & { unsubscribe
   return compose(last.length === 1 ? subject : several, blocks, foot)
 }
 
+/** The incident that all of these events are about; null: they are about none, or about several. */
+export function onlyIncidentOf(bodies: readonly string[]): number | null {
+  const ids = new Set(bodies.map((body) => (JSON.parse(body) as Event).data.incident?.id ?? null))
+  const [only = null] = ids
+  return ids.size === 1 ? only : null
+}
+
 /** One message of Slack, from an event's body. The same body gives the same text. */
 export function slackText(body: string): string {
   const { heading, lines = [], link } = tell(JSON.parse(body) as Event, {})
@@ -108,7 +115,7 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
       const isResolved = type === 'incident.resolved'
       const name = `${incident.domain}: ${KINDS[incident.kind].words}`
       return {
-        subject: name,
+        subject: `[${isResolved ? 'Resolved' : 'Open'}] ${name}`,
         heading: `${STATES[type]}: ${name}`,
         tone: isResolved ? 'good' : 'bad',
         lines: isResolved ? [`${utc(incident.since)} to ${utc(incident.resolved_at!)}.`] : linesOf(incident),

@@ -116,8 +116,26 @@ it('a new address gets nothing until it is confirmed; kinds are chosen; the link
   assertAnswer(await confirm(mail), 404, 'This link is used, expired or invalid')
   await incidents(account, ['three.example.com'], 'dns_lost')
   await incidents(account, ['four.example.com'], 'blocked')
-  assert.match(await mailTo(email, 1), /^Subject: four\.example\.com: blocked by a bot challenge\r$/m)
+  assert.match(
+    await mailTo(email, 1),
+    /^Subject: \[Open\] four\.example\.com: blocked by a bot challenge\r$/m,
+  )
   assert.equal(sentTo(account.email).length, 0)
+})
+
+it('the end of an incident answers the e-mail that told of it', async () => {
+  const account = await api.account()
+  const id = await incidents(account, ['thread.example.com'])
+  const first = await mailTo(account.email)
+  assert.match(first, /^Subject: \[Open\] thread\.example\.com: blocked by a bot challenge\r$/m)
+  assert.doesNotMatch(first, /^In-Reply-To/m)
+  const [, messageId] = /^Message-ID: (<\S+>)\r$/m.exec(first)!
+  await pool.query(`select resolve_incident($1, 'it is over')`, [id])
+  const last = await mailTo(account.email, 1)
+  assert.match(last, /^Subject: \[Resolved\] thread\.example\.com: blocked by a bot challenge\r$/m)
+  for (const field of ['In-Reply-To', 'References']) {
+    assert.equal(new RegExp(`^${field}:\\s+(\\S+)\\r$`, 'm').exec(last)?.[1], messageId)
+  }
 })
 
 it('one click unsubscribes, at once; opening the link changes nothing; naming it again sends a confirmation', async () => {

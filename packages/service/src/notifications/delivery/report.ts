@@ -1,5 +1,5 @@
 import type { reportSchema } from '@prepaint/contract/api/notifications.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import { type AccountId, type Scope, wholeAccount } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
@@ -13,35 +13,37 @@ const hitRatio = (since: string) =>
          / nullif(sum(visits) filter (where ${since} and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio`
 
 /**
- * Has the 50 domains with the most visits, and the 10 crawlers. Without `week` it is about the last whole one. Returns null if
+ * Has the 50 domains with the most visits, and the 10 crawlers. Covers the domains within the scope. Without `week` it is about the last whole one. Returns null if
  * there is no such week.
  */
 export async function readReport(
   db: Queryable,
-  account: AccountId,
+  { account, domains: within }: Scope,
   week: string | null,
 ): Promise<Report | null> {
   const total = await db.query<Omit<Report, 'crawlers' | 'domains'>>(
     `select to_char(monday, 'IYYY"-W"IW') as week, monday::text as from, (monday + 6)::text as to, t.*,
             (select coalesce(sum(r.renders), 0)::float8 from render_day r join domain d on d.id = r.domain_id
-              where d.account_id = $1 and r.day >= monday and r.day < monday + 7) as renders
+              where d.account_id = $1 and ($3::integer[] is null or d.id = any ($3)) and r.day >= monday and r.day < monday + 7) as renders
        from (select coalesce(to_date($2, 'IYYY"-W"IW'), date_trunc('week', now() at time zone 'UTC')::date - 7) as monday) w,
             lateral (
               select coalesce(sum(visits) filter (where day >= monday), 0)::float8 as visits,
                      coalesce(sum(visits) filter (where day < monday), 0)::float8 as visits_before,
                      ${hitRatio('day >= monday')}
-                from traffic_day t join domain d on d.id = t.domain_id
-               where d.account_id = $1 and t.category <> 'people' and t.day >= monday - 7 and t.day < monday + 7) t`,
-    [account, week],
+                from traffic_by_day t join domain d on d.id = t.domain_id
+               where d.account_id = $1 and ($3::integer[] is null or d.id = any ($3))
+                 and t.category <> 'people' and t.day >= monday - 7 and t.day < monday + 7) t`,
+    [account, week, within],
   )
   const head = total.rows[0]!
   // PostgreSQL takes a week 54 as one of the next year.
   if (week !== null && head.week !== week) return null
   const crawlers = await db.query<Report['crawlers'][number]>(
-    `select crawler, sum(visits)::float8 as visits from traffic_day t join domain d on d.id = t.domain_id
-      where d.account_id = $1 and t.category <> 'people' and t.day >= $2::date and t.day < $2::date + 7
+    `select crawler, sum(visits)::float8 as visits from traffic_by_day t join domain d on d.id = t.domain_id
+      where d.account_id = $1 and ($3::integer[] is null or d.id = any ($3))
+        and t.category <> 'people' and t.day >= $2::date and t.day < $2::date + 7
       group by crawler order by 2 desc, 1 limit 10`,
-    [account, head.from],
+    [account, head.from, within],
   )
   const domains = await db.query<Report['domains'][number]>(
     `select d.custom_domain as domain, t.visits, t.hit_ratio,
@@ -56,9 +58,9 @@ export async function readReport(
        from domain d join lateral (
          select coalesce(sum(visits), 0)::float8 as visits,
                 ${hitRatio('true')}
-           from traffic_day where domain_id = d.id and category <> 'people' and day >= $2::date and day < $2::date + 7) t on true
-      where d.account_id = $1 order by t.visits desc, d.custom_domain limit 50`,
-    [account, head.from, [...FAILING, 'challenge', 'shrunk']],
+           from traffic_by_day where domain_id = d.id and category <> 'people' and day >= $2::date and day < $2::date + 7) t on true
+      where d.account_id = $1 and ($4::integer[] is null or d.id = any ($4)) order by t.visits desc, d.custom_domain limit 50`,
+    [account, head.from, [...FAILING, 'challenge', 'shrunk'], within],
   )
   return { ...head, crawlers: crawlers.rows, domains: domains.rows }
 }
@@ -74,13 +76,13 @@ export async function recordReports(pool: pg.Pool, now: Date | null = null): Pro
       where a.suspended_at is null
         and exists (select from channel c where c.account_id = a.id and c.state = 'confirmed' and 'report.weekly' = any (c.events))
         and not exists (select from event e where e.key = 'report ' || a.id || ' ' || w.monday)
-        and exists (select from traffic_day t join domain d on d.id = t.domain_id
+        and exists (select from traffic_by_day t join domain d on d.id = t.domain_id
                      where d.account_id = a.id and t.category <> 'people' and t.day >= w.monday - 7 and t.day < w.monday)
       order by a.id limit 100`,
     [now],
   )
   for (const { id, week, key } of rows) {
-    const report = await readReport(pool, id, week)
+    const report = await readReport(pool, wholeAccount(id), week)
     await pool.query(`select record_event($1, null, null, 'report.weekly', $2, $3)`, [id, key, { report }])
   }
 }

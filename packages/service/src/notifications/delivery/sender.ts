@@ -20,7 +20,7 @@ import {
   takeDeliveries,
 } from './claim.ts'
 import type { DeliveryError } from './deliveries.ts'
-import { letterOf, slackText } from './letters.ts'
+import { letterOf, onlyIncidentOf, slackText } from './letters.ts'
 
 const AT_ONCE = 32
 /** Pause of a channel that has something due and no room for it. */
@@ -137,21 +137,35 @@ export class Sender {
     const unsubscribe = `${publicUrl}/unsubscribe/${linkToken(secret, id, 0)}`
     const confirm = `${publicUrl}/confirm#${linkToken(secret, id, round)}`
     const bodies = rows.map(({ body }) => body)
+    // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
+    const letter = `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`
+    const answered = await this.#firstLetter(id, onlyIncidentOf(bodies))
     const outcome = await this.#mailer.send({
       to,
       ...letterOf(bodies, { unsubscribe, confirm, publicUrl }),
-      // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
-      messageId: `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`,
+      messageId: letter,
       headers: {
         'List-Unsubscribe': `<${unsubscribe}>`,
         'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       },
+      answers: answered,
     })
-    if (outcome !== 'refused') return { end: outcome === 'sent' ? 'delivered' : 'retry' }
+    if (outcome === 'sent') return { end: 'delivered', letter }
+    if (outcome !== 'refused') return { end: 'retry' }
     await this.#pool.query(`update channel set state = 'refused' where id = $1 and state <> 'unsubscribed'`, [
       id,
     ])
     return { end: 'failed' }
+  }
+
+  /** The letter to this address that opened the incident, which later ones answer; null: none was sent. */
+  async #firstLetter(channel: number, incident: number | null): Promise<string | null> {
+    if (incident === null) return null
+    const { rows } = await this.#pool.query<{ letter: string }>(
+      `select letter from delivery where channel_id = $1 and incident_id = $2 and letter is not null order by id limit 1`,
+      [channel, incident],
+    )
+    return rows[0]?.letter ?? null
   }
 }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { DomainId } from '@prepaint/contract/ids.ts'
+import { type DomainId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { assertAnswer, openApi, type TestAccount, valuesOf } from '../../../../../test/support/api.ts'
 import type { Probes } from '../../sites/reachability/checks.ts'
 import { createEndpoint } from '../delivery/endpoints.ts'
 import { evaluate, lookAtSites } from './evaluator.ts'
+import { readSamples } from './facts.ts'
 import { type Incident, listIncidents } from './incidents.ts'
 
 const api = await openApi()
@@ -146,7 +147,7 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
     api.pool.query(`update certificate_order set ${values} where domain_id = $1`, [id])
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
   const looks = async (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
-    lookAtDue({ checkDns: async () => ({ state, addresses: [], aliases: [] }) })
+    lookAtDue({ checkDns: async () => ({ state, addresses: [], aliases: [], records: [] }) })
   await failing(`failures = 5, failure = 'not-here'`)
   await looks('elsewhere')
   await looks('elsewhere')
@@ -234,7 +235,33 @@ it('no list of incidents is sorted, even without statistics', async () => {
   }
   const explaining: Queryable = Object.create(api.pool, { query: { value: explain } })
   for (const after of [undefined, 10_000])
-    await listIncidents(explaining, account.id, null, { limit: 100, after })
+    await listIncidents(explaining, wholeAccount(account.id), { limit: 100, after })
   assert.match(plans.join('\n'), /incident_list/)
   assert.doesNotMatch(plans.join('\n'), /Sort/)
+})
+
+it('visits of search crawlers are compared by 24 whole hours: without the one that runs, and the one of which minutes wait', async () => {
+  const { id } = await site()
+  const client = await api.pool.connect()
+  try {
+    // In one transaction `now()` stands still.
+    await client.query('begin')
+    await client.query(
+      `insert into traffic_folded_day (domain_id, day, search_visits, pages, hits, hourly_pages, hourly_hits, lines)
+       values ($1, (now() at time zone 'UTC')::date - 30, 1, 0, 0, '{}', '{}', '[]')`,
+      [id],
+    )
+    await client.query(
+      `insert into traffic_folded_hour
+       select $1, date_trunc('hour', now() - interval '10 minutes') - ago * interval '1 hour', visits, '[]'
+         from (values (-1, 1000), (0, 100), (1, 1), (24, 2), (25, 10000), (168, 100), (169, 4), (192, 8), (193, 10000)) v (ago, visits)`,
+      [id],
+    )
+    await client.query(`update health set usual_at = now() - interval '1 day' where domain_id = $1`, [id])
+    const [sample] = await readSamples(client, DEFAULT_PLANS, { after: id - 1, limit: 1, speed: 1 })
+    assert.deepEqual(sample?.read?.search, [3, 12, 0, 0, 0])
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
 })

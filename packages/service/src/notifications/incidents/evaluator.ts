@@ -6,6 +6,7 @@ import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import type { Probes } from '../../sites/reachability/checks.ts'
+import { noteDns } from '../../sites/reachability/dns-looks.ts'
 import { recordReports } from '../delivery/report.ts'
 import { type Facts, readSamples, type Site, type Usual } from './facts.ts'
 import { writeAction } from './incidents.ts'
@@ -186,7 +187,9 @@ export async function lookAtSites(
         await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [id])
       } else {
         await pool.query('update health set dns_checked_at = clock_timestamp() where domain_id = $1', [id])
-        const state = (await probes.checkDns(account, name))?.state ?? 'not-checked'
+        const found = await probes.checkDns(account, name)
+        if (found !== null) await noteDns(pool, id, found)
+        const state = found?.state ?? 'not-checked'
         if (state !== 'not-checked') {
           await pool.query(NOTE_NAME, [id, state, state === 'reaches-us', NAME_AGAIN_MS / speed])
         }

@@ -92,7 +92,8 @@ type Row = Omit<Facts, 'renders' | 'usual' | 'quota'> &
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-// The windows of search visits are whole hours.
+// The windows of search visits are 24 whole hours. The last one has ended and has been added up: an hour that runs, or of
+// which minutes wait, would look like a loss beside the whole hours of earlier weeks.
 const USUAL = `
   select (select coalesce(json_object_agg(outcome, renders), '{}') from (
             select outcome, sum(renders)::integer as renders from render_outcome_day
@@ -104,12 +105,16 @@ const USUAL = `
              order by rendered_at desc limit ${WINDOW}) p) as "textNow",
          (select coalesce(sum(renders)::float8 / greatest(1, least(7, c.today - min(day))), 0)
             from render_day where domain_id = d.id and day >= c.today - 7 and day < c.today) as "rendersADay",
-         case when (select min(day) from traffic_day where domain_id = d.id and category = 'search') <= c.today - 28 then
+         case when exists (select from traffic_folded_day
+                            where domain_id = d.id and day <= c.today - 28 and search_visits > 0)
+                or exists (select from traffic_day where domain_id = d.id and day <= c.today - 28 and category = 'search') then
            (select json_agg(visits order by week) from (
-              select week, (select coalesce(sum(visits), 0)::float8 from traffic_hour t
-                             where t.domain_id = d.id and t.category = 'search'
-                               and t.hour > date_trunc('hour', now()) - week * interval '7 days' - interval '24 hours'
-                               and t.hour <= date_trunc('hour', now()) - week * interval '7 days') as visits
+              select week, (select coalesce(sum(visits), 0)::float8 from (
+                              select hour, search_visits as visits from traffic_folded_hour where domain_id = d.id
+                              union all
+                              select hour, visits from traffic_hour where domain_id = d.id and category = 'search') t
+                             where t.hour >= c.hour - week * interval '7 days' - interval '24 hours'
+                               and t.hour < c.hour - week * interval '7 days') as visits
                 from generate_series(0, 4) week) w) end as search`
 
 // Locks the memory of each domain; what another node is evaluating is skipped. A certificate order for a name that leads
@@ -133,7 +138,7 @@ const DOMAINS = `
          case when h.usual_at < clock_timestamp() - $3 * interval '1 millisecond' then
            (select row_to_json(u) from (${USUAL}) u) end as read
     from domain d
-    cross join (select (now() at time zone 'UTC')::date as today) c
+    cross join (select (now() at time zone 'UTC')::date as today, date_trunc('hour', now() - interval '10 minutes') as hour) c
     join account a on a.id = d.account_id
     join health h on h.domain_id = d.id
     left join render_count r on r.domain_id = d.id and r.month = date_trunc('month', c.today)::date

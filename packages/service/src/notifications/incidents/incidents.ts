@@ -10,7 +10,7 @@ import type { Facts } from './facts.ts'
 import { newestOfPaths } from './rules.ts'
 import type { Action } from './watch.ts'
 
-/** Told when an incident was opened, changed or resolved: `{account, data}` as of its live event (`record_incident`). */
+/** Told when an incident was opened, changed or resolved: `{account, domain_id, data}`, with the data of its live event (`record_incident`). */
 export const INCIDENT_CHANNEL = 'incident'
 
 const KEPT_DAYS = 400
@@ -18,23 +18,22 @@ const KEPT_DAYS = 400
 export type Incident = z.infer<typeof incidentSchema>
 type Evidence = Incident['evidence']
 
-/** Open first, newest first. `account` null: of all, for operators. */
+/** Open first, newest first. `account` null: of all, for operators. `domains`: of these only; null: of all. */
 export async function listIncidents(
   db: Queryable,
-  account: AccountId | null,
-  domain: DomainId | null,
+  { account, domains }: { account: AccountId | null; domains: readonly DomainId[] | null },
   { state, limit, after }: Omit<z.infer<typeof incidentQuery>, 'domain'>,
-): Promise<z.infer<typeof incidentsSchema>> {
+): Promise<{ incidents: Incident[]; next: z.infer<typeof incidentsSchema>['next'] }> {
   // Comparing rows and ordering by all columns forces the index `incident_list`: nothing is sorted.
   const whose = account === null ? '0::integer' : 'i.account_id'
   const { rows } = await db.query<{ incident: Incident }>(
     `select incident_json(i, d.custom_domain) as incident from incident i join domain d on d.id = i.domain_id
-      where ($2::integer is null or i.domain_id = $2) and ($3::text is null or i.state = $3)
+      where ($2::integer[] is null or i.domain_id = any ($2)) and ($3::text is null or i.state = $3)
         and i.opened_at > now() - make_interval(days => ${KEPT_DAYS}) and ${whose} >= $1
         and (${whose}, i.state = 'open', i.id)
             < ($1, coalesce((select state = 'open' from incident where id = $5 and account_id = $1), true), coalesce($5, ${Number.MAX_SAFE_INTEGER}))
       order by ${whose} desc, (i.state = 'open') desc, i.id desc limit $4`,
-    [account ?? 0, domain, state, limit + 1, after],
+    [account ?? 0, domains, state, limit + 1, after],
   )
   const found = rows.map(({ incident }) => incident)
   const { page: incidents, next } = pageOf(found, limit)

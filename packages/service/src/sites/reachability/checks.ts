@@ -46,6 +46,11 @@ export class Checks {
     this.#probes = probes
   }
 
+  /** For a check of several names, which `run` counts as one. */
+  get probes(): Probes {
+    return this.#probes
+  }
+
   /** Counts a check that runs elsewhere. */
   async count(account: AccountId): Promise<void> {
     const refusal = await this.#take(account)

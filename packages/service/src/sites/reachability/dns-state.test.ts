@@ -45,7 +45,8 @@ function look(
 
 // Proves decided "DNS state"
 it('a name under which this fleet answers reaches us; of its addresses the public ones are told', async () => {
-  const shown = { addresses: ['93.184.216.34'], aliases: ['edge.example.net'] }
+  const records = ['93.184.216.34', '10.0.0.7']
+  const shown = { addresses: ['93.184.216.34'], aliases: ['edge.example.net'], records }
   assert.deepEqual(await look(ours.port), { state: 'reaches-us', ...shown })
   assert.deepEqual(await look(other.port), { state: 'elsewhere', ...shown })
 })
@@ -63,7 +64,7 @@ it('a name of which one address leads to another server reaches us at none for s
 
 it('a name without an address, and servers that give no answer', async () => {
   const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }))
-  const nothing = (state: string) => ({ state, addresses: [], aliases: [] })
+  const nothing = (state: string) => ({ state, addresses: [], aliases: [], records: [] })
   assert.deepEqual(await look(ours.port, { records: failing('ENOTFOUND') }), nothing('no-record'))
   assert.deepEqual(await look(other.port, { records: failing('ETIMEOUT') }), nothing('not-checked'))
 })
@@ -114,7 +115,7 @@ describe('checks of an account', () => {
       checkDns: async () => {
         seen.asked++
         await seen.held
-        return { state, addresses: [], aliases: [] }
+        return { state, addresses: [], aliases: [], records: [] }
       },
       tryOrigin: async () => ({ status: 200, problem: null }),
     })

@@ -19,6 +19,8 @@ export type DnsState = {
   addresses: string[]
   /** Targets of CNAME records, in order. */
   aliases: string[]
+  /** All A and AAAA records, public or not. */
+  records: string[]
 }
 
 /** What tests replace. */
@@ -33,6 +35,7 @@ export type DnsOptions = {
 type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: string[] }>
 
 const MOST_SHOWN = 8
+const MOST_KEPT = 100
 
 /**
  * Publishes an answer and requests it at each address of the name, over http and then TLS, as a CA does. Returns null if
@@ -53,11 +56,12 @@ export async function checkDns(
   const published = await publishAnswer(db, account, name)
   if (published === null) return null
   const found = await records(name).catch((error: unknown) => (isNothing(error) ? 'none' : 'no-answer'))
-  if (found === 'none') return { state: 'no-record', addresses: [], aliases: [] }
+  if (found === 'none') return { state: 'no-record', addresses: [], aliases: [], records: [] }
   const isUnknown = found === 'no-answer'
   const shown = {
     addresses: isUnknown ? [] : found.addresses.filter(isPublicAddress).slice(0, MOST_SHOWN),
     aliases: isUnknown ? [] : found.aliases.slice(0, MOST_SHOWN),
+    records: isUnknown ? [] : found.addresses.slice(0, MOST_KEPT),
   }
   const { path, answer } = published
   const request = {

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { PortfolioDomain } from '../../api/types.ts'
+import { causesOf, difference, groupsOf, shortDifference, weekText } from './site-groups.ts'
+
+const site = (
+  state: PortfolioDomain['state'],
+  kind?: PortfolioDomain['reasons'][number]['kind'],
+  total = 0,
+  before = 0,
+) =>
+  ({
+    state,
+    reasons: kind === undefined ? [] : [{ kind, text: '', since: '', url: '' }],
+    visits: { days: [], total, before },
+  }) as unknown as PortfolioDomain
+
+it('sites in trouble and with warnings are one group, and empty groups are left out', () => {
+  const groups = groupsOf([site('trouble'), site('warning'), site('ok'), site('paused')])
+  assert.deepEqual(
+    groups.map(({ title, sites }) => [title, sites.length]),
+    [
+      ['Needs attention', 2],
+      ['Fine', 1],
+      ['Paused', 1],
+    ],
+  )
+})
+
+it('causes of trouble are named in words, the most common first; warnings are none', () => {
+  const sites = [
+    site('trouble', 'dns_lost'),
+    site('trouble', 'blocked'),
+    site('trouble', 'blocked'),
+    site('warning', 'quota_forecast'),
+  ]
+  assert.equal(causesOf(sites), 'Blocked by a bot challenge on 2 sites · DNS points elsewhere')
+  assert.equal(causesOf([]), '')
+})
+
+it('a difference says how many more, and nothing where there was nothing before', () => {
+  assert.deepEqual(
+    [difference(112, 100), difference(50, 100), difference(100, 100), difference(5, 0)],
+    ['12% more', '50% less', 'as many', ''],
+  )
+  assert.deepEqual(
+    [shortDifference(112, 100), shortDifference(50, 100), shortDifference(100, 100)],
+    ['+12%', '−50%', '±0%'],
+  )
+})
+
+it('the sum of a week reads as a sentence', () => {
+  assert.equal(weekText([site('ok', undefined, 1, 0)]), '1 visit of crawlers in 7 days')
+  assert.equal(
+    weekText([site('ok', undefined, 600, 500), site('ok', undefined, 600, 500)]),
+    '1,200 visits of crawlers in 7 days, 20% more than the week before',
+  )
+  assert.match(weekText([site('ok', undefined, 5, 5)]), /as many as the week before$/)
+})

@@ -1,0 +1,72 @@
+import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import type { PortfolioDomain } from '../../api/types.ts'
+import { count, percent } from '../../format.ts'
+
+type Group = { title: string; sites: PortfolioDomain[] }
+
+const TITLES: Record<PortfolioDomain['state'], string> = {
+  trouble: 'Needs attention',
+  warning: 'Needs attention',
+  setup: 'To set up',
+  ok: 'Fine',
+  paused: 'Paused',
+}
+
+/** Groups a list that is sorted by attention. */
+export function groupsOf(sites: readonly PortfolioDomain[]): Group[] {
+  const groups: Group[] = []
+  for (const site of sites) {
+    const title = TITLES[site.state]
+    const last = groups.at(-1)
+    if (last?.title === title) last.sites.push(site)
+    else groups.push({ title, sites: [site] })
+  }
+  return groups
+}
+
+/** The causes of trouble in words: `Origin unreachable on 2 sites · DNS points elsewhere`. */
+export function causesOf(sites: readonly PortfolioDomain[]): string {
+  const counts = new Map<string, number>()
+  for (const { state, reasons } of sites) {
+    const [worst] = reasons
+    if (state !== 'trouble' || worst === undefined || !(worst.kind in KINDS)) continue
+    const { words } = KINDS[worst.kind as keyof typeof KINDS]
+    counts.set(words, (counts.get(words) ?? 0) + 1)
+  }
+  return [...counts]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([words, sites]) => `${capitalised(words)}${sites === 1 ? '' : ` on ${count(sites)} sites`}`)
+    .join(' · ')
+}
+
+export function capitalised(words: string): string {
+  return words[0]!.toUpperCase() + words.slice(1)
+}
+
+/** Writes `12% more`, `3% less` or `as many`; empty where there was nothing before. */
+export function difference(now: number, before: number): string {
+  if (before === 0) return ''
+  const change = (now - before) / before
+  if (Math.abs(change) < 0.005) return 'as many'
+  const size = percent(Math.round(Math.abs(change) * 100) / 100)
+  return change > 0 ? `${size} more` : `${size} less`
+}
+
+/** The same for a narrow column: `+12%`. */
+export function shortDifference(now: number, before: number): string {
+  if (before === 0) return ''
+  const change = Math.round(((now - before) / before) * 100)
+  if (change === 0) return '±0%'
+  if (change > 999) return '>999%'
+  return change > 0 ? `+${change}%` : `−${-change}%`
+}
+
+export function weekText(sites: readonly PortfolioDomain[]): string {
+  const now = sites.reduce((sum, { visits }) => sum + visits.total, 0)
+  const before = sites.reduce((sum, { visits }) => sum + visits.before, 0)
+  const changed = difference(now, before)
+  const visits = `${count(now)} ${now === 1 ? 'visit' : 'visits'} of crawlers in 7 days`
+  return changed === ''
+    ? visits
+    : `${visits}, ${changed} than the week before`.replace('as many than', 'as many as')
+}

@@ -1,0 +1,1 @@
+alter table render_record validate constraint render_record_before;

@@ -1,0 +1,2 @@
+-- Changes nothing. Where tables are divided by domain, packages/postgres/src/migrate.ts records this migration as breaking, so that nodes
+-- of 0.2.0 refuse the database: they delete rows of `page_fact` by `ctid`, which is unique in one partition only, and so rows of other domains.

@@ -1,0 +1,208 @@
+/** The list of all sites, of an account with a thousand. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { elements, openScreens, until } from './open-dashboard.ts'
+
+const SITES = 1_000
+
+const { api, owner, page, open, run, isClean } = await openScreens(async ({ pool }, { id }) => {
+  await pool.query(`update account set plan = 'enterprise' where id = $1`, [id])
+  await pool.query(
+    `insert into domain (account_id, custom_domain, origin_url)
+     select $1, 'site-' || n || '.example.com', 'https://o.example.net' from generate_series(1, $2::integer) n`,
+    [id, SITES],
+  )
+  await pool.query(
+    `insert into domain_tags select id, array['Müller'] from domain where custom_domain like '%1.example.com'`,
+  )
+  // All but the last one were reached.
+  await pool.query(
+    `insert into integration_way select id, 'proxy', now(), now(), 'Googlebot', '/' from domain order by id limit $1`,
+    [SITES - 1],
+  )
+  await pool.query(
+    `insert into traffic_folded_day (domain_id, day, search_visits, pages, hits, hourly_pages, hourly_hits, lines, visits)
+     select id, current_date, 0, 10, 9, '{}', '{}', '[]', id from domain`,
+  )
+  for (const [name, kind] of [
+    ['site-7.example.com', 'origin_unreachable'],
+    ['site-8.example.com', 'origin_unreachable'],
+    ['site-9.example.com', 'quota_forecast'],
+  ]) {
+    await pool.query(
+      `insert into incident (account_id, domain_id, kind, since, summary, evidence)
+       select account_id, id, $2, now(), 'It is so.', $3 from domain where custom_domain = $1`,
+      [name, kind, { count: 1, pages: [], changes: [], level: null, advice: '', url: '/' }],
+    )
+  }
+})
+const { button, dialog, heading, row } = elements(page)
+const names = () =>
+  run<string[]>(`[...document.querySelectorAll('[data-at] a')].map((each) => each.textContent)`)
+const shown = (what: string, test: (found: string[]) => boolean) =>
+  until(what, async () => test(await names()))
+const search = page.getByRole('searchbox', { name: 'Search sites' })
+const chip = (name: string | RegExp) => page.getByRole('button', { name })
+const told = (text: string | RegExp) => page.getByText(text).first().waitFor()
+
+it('sites in trouble stand on top with their causes, then those to set up, then the others by visits', async () => {
+  await open('/domains')
+  await heading('Sites').waitFor()
+  await shown('all sites', (found) => found.length === SITES)
+  assert.deepEqual((await names()).slice(0, 5), [
+    'site-8.example.com',
+    'site-7.example.com',
+    'site-9.example.com',
+    'site-1000.example.com',
+    'site-999.example.com',
+  ])
+  await told('Origin unreachable on 2 sites')
+  for (const title of ['Needs attention', 'To set up', 'Fine']) {
+    await page.getByRole('heading', { level: 2, name: title }).waitFor()
+  }
+  await told(/visits of crawlers in 7 days$/)
+})
+
+it('all rows are in the document, 48 pixels high, and no request is made for each of them', async () => {
+  const asked = await run<number>(
+    `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/api/')).length`,
+  )
+  assert(asked < 10, `${asked} requests`)
+  const heights = await run<number[]>(
+    `[...new Set([...document.querySelectorAll('[data-at]')].map((each) => each.offsetHeight))]`,
+  )
+  assert.deepEqual(heights, [48])
+})
+
+it('counts are filters, and search, tag and order stand in the address', async () => {
+  await chip('2 in trouble').click()
+  await shown('those in trouble', (found) => found.length === 2)
+  assert.equal(new URL(page.url()).search, '?state=trouble')
+  await chip('1,000 sites').click()
+  await shown('all', (found) => found.length === SITES)
+  await page.keyboard.press('/')
+  await page.keyboard.type('müll')
+  await shown('those of the tag', (found) => found.length === 100)
+  await page.keyboard.press('Escape')
+  await page.getByRole('combobox', { name: 'Tag' }).selectOption('Müller')
+  await button('Name').click()
+  await shown('by name', (found) => found.length === 100 && found[0] === 'site-1.example.com')
+  await button('Name').click()
+  await shown('turned', (found) => found[0] === 'site-991.example.com')
+  assert.equal(new URL(page.url()).search, '?tag=M%C3%BCller&sort=-name')
+  await page.reload()
+  await shown('the same', (found) => found.length === 100 && found[0] === 'site-991.example.com')
+  await open('/domains?search=nothing')
+  await told('No site has “nothing”.')
+  await button('Show all sites').click()
+  await shown('all', (found) => found.length === SITES)
+})
+
+it('back restores the place in the list', async () => {
+  await page.getByRole('link', { name: 'site-500.example.com', exact: true }).scrollIntoViewIfNeeded()
+  const before = await run<number>('scrollY')
+  assert(before > 1_000)
+  await page.getByRole('link', { name: 'site-500.example.com', exact: true }).click()
+  await heading('site-500.example.com').waitFor()
+  assert.equal(await run('scrollY'), 0)
+  await page.goBack()
+  await until('the same place', async () => (await run('scrollY')) === before)
+})
+
+it('arrows move, x and Shift select, and the bar acts on what is selected', async () => {
+  await open('/domains?sort=name&search=site-10')
+  await shown('some', (found) => found.length === 12)
+  await page.getByRole('link', { name: 'site-10.example.com', exact: true }).focus()
+  await page.keyboard.press('x')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Shift+X')
+  const bar = page.getByRole('region', { name: 'Actions for the selected sites' })
+  await bar.getByText('3 sites selected').waitFor()
+  await button('Tags', bar).click()
+  const tags = dialog('Tags of 3 sites')
+  await tags.getByLabel('Tags of all these sites').fill('New client')
+  await page.keyboard.press('Enter')
+  await isClean()
+  await button('Save tags', tags).click()
+  await told('Tags changed')
+  const tagged = () =>
+    api.database.column('select domain_id from domain_tags where $1 = any (tags)', 'New client')
+  assert.equal((await tagged()).length, 3)
+  await button('Undo').click()
+  await until('undone', async () => (await tagged()).length === 0)
+
+  await button('Pause', bar).click()
+  await told('3 sites paused')
+  await row(/site-100\.example\.com.*Paused/).waitFor()
+  await button('Resume', bar).click()
+  await told('3 sites resumed')
+  await button('Delete stored pages', bar).click()
+  const deleting = dialog('Delete the stored pages of 3 sites?')
+  assert(await button('Delete stored pages', deleting).isDisabled())
+  await deleting.getByRole('textbox').fill('3')
+  await button('Delete stored pages', deleting).click()
+  await told('Stored pages were deleted')
+})
+
+it('a template is made of a site, previewed, and copied to others', async () => {
+  const settings = { fresh_seconds: 77 }
+  await api.call('PUT', '/api/domains/site-1.example.com', { key: owner.key, body: { settings } })
+  await open('/domains?sort=name&search=site-1')
+  await button('More').click()
+  await page.getByRole('menuitem', { name: 'Templates of settings' }).click()
+  await button('Make a template').click()
+  const making = dialog('Make a template')
+  await making.getByRole('textbox', { name: 'Name' }).fill('Shops')
+  await making.getByRole('combobox', { name: 'Settings of' }).selectOption('site-1.example.com')
+  await button('Make the template', making).click()
+  await dialog('Templates of settings').getByText('Shops').waitFor()
+  await isClean()
+  await page.keyboard.press('Escape')
+  for (const name of ['site-1.example.com', 'site-10.example.com']) {
+    await page.getByRole('checkbox', { name: `Select ${name}` }).click()
+  }
+  await button('Template').click()
+  const applying = dialog('Copy a template to 2 sites')
+  await applying.getByRole('combobox', { name: 'Template' }).selectOption('Shops')
+  await applying.getByText('1 site changes, 1 site has these settings already.').waitFor()
+  await isClean()
+  await button('Change 1 site', applying).click()
+  await told('1 site changed')
+  const { body } = await api.get('/api/domains/site-10.example.com', owner.key)
+  assert.equal((body['domain'] as { settings: { fresh_seconds: number } }).settings.fresh_seconds, 77)
+})
+
+it('a file is checked line by line before its sites are added', async () => {
+  await open('/domains')
+  await button('More').click()
+  await page.getByRole('menuitem', { name: 'Import from a file' }).click()
+  const importing = dialog('Import sites')
+  await importing
+    .getByRole('textbox', { name: 'CSV' })
+    .fill(
+      'custom_domain,origin_url,tags\nnew.example.net,https://93.184.216.34,A;B\nsite-1.example.com,https://93.184.216.34,',
+    )
+  await button('Check the file', importing).click()
+  await importing.getByText('1 site can be added, 1 line has an error.').waitFor()
+  await isClean()
+  await importing.getByRole('checkbox', { name: 'Add the others anyway' }).check()
+  await button('Add 1 site', importing).click()
+  await told('1 site added')
+  await search.fill('new.example.net')
+  await shown('the new one', (found) => found.length === 1)
+})
+
+it('nothing is found by axe, at all widths, and nothing is wider than the window', async () => {
+  await open('/domains?search=site-1')
+  await isClean()
+  for (const width of [390, 768, 960, 1024, 1200, 1280, 1300, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    assert(Number(await run('document.documentElement.scrollWidth')) <= width, `${width}`)
+    // Nothing of the list is cut off either.
+    const cut = await run<number>(
+      `Math.max(...[...document.querySelectorAll('[role=table] [data-at]')].map((each) => each.scrollWidth - each.clientWidth))`,
+    )
+    assert(cut <= 0, `${cut} pixels are cut off at ${width}`)
+  }
+})
