@@ -247,10 +247,13 @@ begin
       end if;
       select r.running into running from queue_running r where r.domain_id = domain;
       continue when coalesce(running, 0) + cardinality(array_positions(taken_domains, domain)) >= cap;
-      if not exists (select from job
-                      where state = 'queued' and run_at <= moment and id <> all (taken)
-                        and (priority, account_id, domain_id) >= (of_priority, account, domain)
-                        and (priority, account_id, domain_id) <= (of_priority, account, domain)) then
+      -- The order leaves the planner one index, `job_line`: by another one it would read the jobs of all accounts.
+      if not exists (select from (
+           select id from job
+            where state = 'queued' and run_at <= moment and id <> all (taken)
+              and (priority, account_id, domain_id) >= (of_priority, account, domain)
+              and (priority, account_id, domain_id) <= (of_priority, account, domain)
+            order by priority, account_id, domain_id, turn, id limit 1) line) then
         if first_turn(of_priority, account, domain) is null then
           has_changed := take_waiting(of_priority, account, domain, 0) or has_changed;
         end if;
@@ -259,7 +262,8 @@ begin
       -- A change of the domain is under way, which wakes the nodes when it is done: no claim waits for it.
       continue when not pg_try_advisory_xact_lock_shared(7228, domain);
       loop
-        -- `lateral`: the planner may join in no other order. Jobs are locked one at a time.
+        -- `lateral`: the planner may join in no other order. Jobs are locked one at a time. `coalesce`: a plan that was made while
+        -- few jobs waited would look for the id in an index of waiting jobs, in which it reads all.
         select locked.id, locked.is_abandoned into picked, is_abandoned
           from (select id from job
                  where state = 'queued' and run_at <= moment and id <> all (taken)
@@ -268,7 +272,7 @@ begin
                  order by priority, account_id, domain_id, turn, id limit 200) line
           cross join lateral (
             select job.id, is_abandoned(job) as is_abandoned from job
-             where job.id = line.id and state = 'queued' for update skip locked) locked
+             where job.id = line.id and coalesce(state, '') = 'queued' for update skip locked) locked
          limit 1;
         exit when picked is null;
         if of_priority > 0 or not is_abandoned then

@@ -274,6 +274,30 @@ describe('lanes', () => {
     )
   })
 
+  it('reads few jobs, however many wait of others', async () => {
+    const others = await queue.domain()
+    const last = await domainInLane({ otherThan: [others] })
+    await enqueue(queue.pool, others, paths(3_000), 'warm')
+    await enqueue(queue.pool, last, paths(1), 'warm')
+    // Its lane is next.
+    await queue.claim({ slots: 1 })
+    const read = await transaction(queue.pool, async (client) => {
+      const jobsRead = async () => {
+        const { rows } = await client.query<{ read: number }>(
+          `select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables where relname = 'job'`,
+        )
+        return rows[0]!.read
+      }
+      const before = await jobsRead()
+      const { rows } = await client.query(
+        `select domain_id from claim_from_lanes('node', 1, 1, '{}', 100, 100, 100, interval '1 minute', '2026-11-01', '{}', 0)`,
+      )
+      assert.deepEqual(rows, [{ domain_id: last }])
+      return (await jobsRead()) - before
+    })
+    assert(read < 100, `${read} jobs read`)
+  })
+
   it('rows of jobs that crawlers left do not stay', async () => {
     const domain = await queue.domain()
     await enqueueLive(queue.pool, pageId(domain, '/left' as PagePath), 'one', 0)
