@@ -79,6 +79,14 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
+    () => import('./domain-proof.ts'),
+    {
+      'domain proof': 'Show whether an account has proven that a name is its own, and which others could',
+      'domain prove': 'Vouch for the account of a domain: it counts as proven',
+      'domain move': 'Give a name that its account has not proven to another account',
+    },
+  ],
+  [
     () => import('./integration.ts'),
     {
       'integration show': 'Show by which way crawlers come to a domain, and whether its front is refused',

@@ -132,7 +132,7 @@ async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: s
   if (!parsed.ok) throw new Error(`${DEMO_DOMAIN} ${parsed.reason}`)
   const known = await findOwnedDomain(pool, wholeAccount(account), parsed.name)
   if (known === null) {
-    await createDomain(pool, account, { name: parsed.name, originUrl }, view)
+    await createDomain(pool, account, { name: parsed.name, originUrl, proof: 'off' }, view)
   } else {
     await updateDomain(pool, account, parsed.name, { originUrl, isActive: true }, view)
     await transaction(pool, (client) => deletePages(client, known.id, { kind: 'all' }, 'purge'))

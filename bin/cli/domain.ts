@@ -12,6 +12,7 @@ import { createDomain, deleteDomain, updateDomain } from '@prepaint/service/site
 import { type DomainWithSettings, listAllDomains, listDomains } from '@prepaint/service/sites/domains.ts'
 import { refuseSelectors } from '../command-line/check-selectors.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
+import { commandProofs } from '../command-line/domain-proofs.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import {
   ACCOUNT_OPTIONS,
@@ -38,14 +39,19 @@ const domainAdd = defineCommand({
     const { config } = around
     const name = parseDomainOption(values.domain)
     const originUrl = await parseOriginOption(values.origin, config)
-    const domain = await withDatabase(around, async ({ pool, nowMs }) => {
-      const { id } = await accountNamed(pool, values)
-      return createDomain(pool, id, { name, originUrl }, { plans: config.plans, nowMs })
+    const { domain, served } = await withDatabase(around, async (store) => {
+      const { pool, nowMs } = store
+      const { id: account } = await accountNamed(pool, values)
+      const input = { name, originUrl, proof: config.domainProof }
+      const added = await createDomain(pool, account, input, { plans: config.plans, nowMs })
+      const { proofs } = commandProofs(store, config)
+      const named = { id: added.id, account, name }
+      await proofs.settle(named)
+      return { domain: added, served: (await proofs.read(named)).served }
     })
-    return {
-      json: { domain },
-      text: `Domain ${domain.custom_domain} is registered with the origin ${domain.origin_url}.`,
-    }
+    const registered = `Domain ${domain.custom_domain} is registered with the origin ${domain.origin_url}.`
+    const unserved = `It is served once its account has proven the name: "prepaint domain proof --domain ${name}" says how.`
+    return { json: { domain }, text: served ? registered : `${registered} ${unserved}` }
   },
 })
 

@@ -41,6 +41,7 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Notifications } from '@prepaint/runtime/invalidation.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
+import { receiveMark } from '@prepaint/service/sites/proof/marks.ts'
 
 /** What is noted of the edge's requests: `RequestRecords` keeps it, tests look at it. Nothing of it may throw. */
 export interface RequestRecorder {
@@ -188,6 +189,10 @@ export class NodeBackend implements EdgeBackend {
 
   receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null> {
     return this.#recorder.receiveCheck(domain, token, arrival)
+  }
+
+  receiveProofMark(mark: string): Promise<boolean> {
+    return receiveMark(this.#db, mark)
   }
 
   noteAsked(page: PageId): void {

@@ -15,6 +15,7 @@ import {
   type AddressGuard,
   checkOriginUrl,
   createAddressGuard,
+  NameServers,
   type OpenOriginHeaders,
 } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
@@ -61,6 +62,9 @@ import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpo
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
+import { DomainProofs, type ProofParts } from '@prepaint/service/sites/proof/domain-proofs.ts'
+import { lookForProof } from '@prepaint/service/sites/proof/look-for-proof.ts'
+import { ProofLooks } from '@prepaint/service/sites/proof/proof-looks.ts'
 import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
 import { DnsLooks } from '@prepaint/service/sites/reachability/dns-looks.ts'
 import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
@@ -79,6 +83,7 @@ import { firstAccountLine } from './first-account.ts'
 import { IdleMemory } from './idle-memory.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
+import { lostProofTeller } from './lost-proof.ts'
 import { openDiskTier } from './open-disk-tier.ts'
 import { type OpenEdge, openEdge } from './open-edge.ts'
 import { Outage } from './outage.ts'
@@ -129,6 +134,8 @@ export class Node {
   readonly #disk: DiskTier | null
   readonly #vault: Vault
   readonly #openHeaders: OpenOriginHeaders
+  /** Asked where the names of domains lead. */
+  readonly #names: NameServers
   /** Look at owners' names and origins. */
   readonly #probes: Probes
   /** Unique for each run, because it names leases; process ids repeat in containers. */
@@ -137,6 +144,7 @@ export class Node {
   #engine: Engine | null = null
   #worker: QueueWorker | null = null
   #registration: Registration | null = null
+  #proofs: DomainProofs | null = null
   #processes: EdgeProcesses | null = null
   #startProcesses: () => Promise<void> = async () => {}
   #addresses: NodeAddresses | null = null
@@ -196,8 +204,9 @@ export class Node {
     this.#tasks.add(new BodyUpkeep(pool, this.#bodies))
     this.#vault = vault
     this.#openHeaders = base.openHeaders
+    this.#names = new NameServers(config.dnsServers)
     this.#probes = {
-      checkDns: (account, name) => checkDns(pool, this.#guard, account, name),
+      checkDns: (account, name) => checkDns(pool, this.#guard, account, name, { names: this.#names }),
       tryOrigin: (url) => tryOrigin(url, { guard: this.#guard }),
     }
   }
@@ -443,6 +452,8 @@ export class Node {
     const log = this.#log
     const guard = this.#guard
     const mailer = config.mail === null ? null : await Mailer.start(config.mail, log)
+    const proofs = this.#createProofs(mailer)
+    this.#proofs = proofs
     const events = new Events(pool, this.#listener, clock, log, { plans: config.plans })
     const app = await createApiServer(
       {
@@ -457,9 +468,10 @@ export class Node {
         mailer,
         robots,
         checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), this.#probes),
+        proofs,
         integrations: edge.integrations,
         evidence: fronts,
-        checkIntegration: (domain, asked) => checkIntegration(pool, guard, domain, asked, clock.nowMs()),
+        checkIntegration: (domain, asked) => checkIntegration(pool, guard, domain, asked, clock.nowMs(), this.#names.lookup),
         readClient: createClientReader(config.trustedProxies),
         subscribe: (...stream) => events.subscribe(...stream),
         // Edge and integrations cache what a change invalidates.
@@ -480,6 +492,7 @@ export class Node {
         contact: config.contact,
         edgeTarget: config.edgeTarget,
         egressAddresses: config.egressAddresses,
+        domainProof: config.domainProof,
         notifySpeed: config.notifySpeed,
         clients: config.clients,
         confirmSeconds: config.confirmSeconds,
@@ -547,11 +560,31 @@ export class Node {
     const evaluation = new Evaluation(this.#pool, this.#probes, log, { plans, publicUrl, speed })
     const looks = new DnsLooks(this.#pool, this.#probes)
     for (const kind of [...sender.kinds, evaluation, looks]) this.#tasks.add(kind)
+    await this.#lookForProofs()
     this.#opened.add('notifications', async () => {
       await evaluation.close()
       sender.close()
       await mailer?.close()
     })
+  }
+
+  #createProofs(mailer: Mailer | null): DomainProofs {
+    const { publicUrl, edgeTarget: target, notifySpeed: speed } = this.#config
+    const pool = this.#pool
+    const guard = this.#guard
+    const names = this.#names
+    const tellLost = lostProofTeller(pool, mailer, publicUrl ?? '', this.#log)
+    const look: ProofParts['look'] = (domain) => lookForProof(pool, domain, { guard, names, target })
+    return new DomainProofs(pool, this.#clock, { look, tellLost }, speed)
+  }
+
+  /** Brings the domains of before in line with PREPAINT_DOMAIN_PROOF, and looks for their proofs from now on. */
+  async #lookForProofs(): Promise<void> {
+    if (this.#proofs === null) return
+    const { domainProof: mode, notifySpeed: speed } = this.#config
+    const looks = new ProofLooks(this.#pool, this.#proofs, this.#clock, { mode, speed })
+    await looks.applyMode()
+    this.#tasks.add(looks)
   }
 
   /** Ports open last and close first. */
@@ -621,7 +654,10 @@ export class Node {
       this.#listener,
       this.#vault,
       new Transport({ userAgent: `Prepaint/${version}` }),
-      acme.selfCheck ? (name, publish, signal) => reachesUs(this.#guard, name, publish, signal) : null,
+      acme.selfCheck
+        ? (name, publish, signal) =>
+            reachesUs(this.#guard, name, publish, signal, { lookup: this.#names.lookup })
+        : null,
       this.#clock,
       this.#log,
       { directoryUrl: acme.directory, email: acme.email, perHour: acme.ordersPerHour },

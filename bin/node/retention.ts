@@ -21,6 +21,8 @@ import { removeOldFronts } from '@prepaint/service/fronts/retention.ts'
 import { keepTrafficDays, removeOldTraffic } from '@prepaint/service/insight/traffic/retention.ts'
 import { removeOldEvents } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { removeOldIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
+import { removeOldFormers } from '@prepaint/service/sites/proof/former-names.ts'
+import { removeOldMarks } from '@prepaint/service/sites/proof/marks.ts'
 import type pg from 'pg'
 import { SCHEMA } from './schema.ts'
 
@@ -84,6 +86,8 @@ const REMOVALS: Record<string, Removal> = {
   'sign-ins': removeOldSignIns,
   invitations: removeOldInvitations,
   fronts: removeOldFronts,
+  proofs: async (pool, { signal }) =>
+    (await removeOldFormers(pool, { signal })) + (await removeOldMarks(pool, { signal })),
   'share links': removeOldShareLinks,
   'audit log': removeOldEntries,
   statistics: async (pool, { signal }) => {

@@ -1,5 +1,6 @@
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import path from 'node:path'
+import type { ProofMode } from '@prepaint/contract/api/proof.ts'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import { DEFAULT_PLANS, type PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { AllowedRange } from '@prepaint/outbound/address-range'
@@ -65,6 +66,10 @@ export type Config = {
   confirmSeconds: number
   /** Divides the times of incidents, retries and reminders, to try them out. */
   notifySpeed: number
+  /** Of which domains a proof is asked. */
+  domainProof: ProofMode
+  /** Null: those of the system. */
+  dnsServers: readonly string[] | null
   edgeTarget: EdgeTarget | null
   /** Nodes reach origins from these addresses, which owners enter in firewalls. If it is empty, they are not told. */
   egressAddresses: readonly string[]
@@ -148,6 +153,8 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
     mail: mailOf(values),
     confirmSeconds: values.PREPAINT_CONFIRM_SECONDS,
     notifySpeed: values.PREPAINT_NOTIFY_SPEED,
+    domainProof: values.PREPAINT_DOMAIN_PROOF,
+    dnsServers: values.PREPAINT_DNS_SERVERS,
     edgeTarget: values.PREPAINT_EDGE_TARGET,
     egressAddresses: values.PREPAINT_EGRESS_ADDRESSES ?? [],
     contact: values.PREPAINT_CONTACT,

@@ -142,6 +142,23 @@ export function bodies(): z.ZodType<StoreAddress, string> {
   })
 }
 
+/** `192.0.2.53:53,[2001:db8::53]:53`; without a port it is 53. */
+export function nameServers(): z.ZodType<string[], string> {
+  return parsed(
+    (raw) => {
+      const parts = raw.split(',').map((part) => part.trim())
+      return parts.every(isNameServer) ? parts : null
+    },
+    (raw) => `takes addresses with a port, such as 192.0.2.53:53, separated by commas, got "${raw}"`,
+  )
+}
+
+function isNameServer(part: string): boolean {
+  if (isIP(part) !== 0) return !part.includes('%')
+  const [, six, four, port = ''] = /^(?:\[([^\]%]+)\]|([\d.]+)):(\d{1,5})$/.exec(part) ?? []
+  return isIP(six ?? four ?? '') !== 0 && 1 <= Number(port) && Number(port) <= 65_535
+}
+
 export function contact(): z.ZodType<string, string> {
   const isMail = (raw: string) => /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw)
   const isUrl = (raw: string) => URL.canParse(raw) && /^https?:\/\//i.test(raw)

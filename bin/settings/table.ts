@@ -1,5 +1,6 @@
 /** All settings of the environment. Reading them, their problems and the tables of docs/configuration.md come from this table. */
 import path from 'node:path'
+import { PROOF_MODES } from '@prepaint/contract/api/proof.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { parseSmtpUrl } from '@prepaint/service/mail/mail-settings.ts'
 import { z } from 'zod'
@@ -14,6 +15,7 @@ import {
   flag,
   integer,
   listOf,
+  nameServers,
   oneOf,
   parsed,
   port,
@@ -168,6 +170,21 @@ export const SETTINGS = {
     schema: contact(),
     default: null,
     meaning: 'E-mail address or URL shown at `/bot`, for owners of sites who see renders in their logs',
+  },
+  PREPAINT_DOMAIN_PROOF: {
+    section: 'API and dashboard',
+    schema: oneOf(PROOF_MODES),
+    default: 'takeover',
+    meaning:
+      'Of which domains a [proof](domain-proof.md) is asked that the name is the account\'s own, the same on all nodes. `off`: of none; `takeover`: of those that another account had before and whose name leads here; `required`: of all',
+  },
+  PREPAINT_DNS_SERVERS: {
+    section: 'API and dashboard',
+    schema: nameServers(),
+    default: null,
+    defaultShown: "the system's",
+    meaning:
+      'Name servers that are asked where the names of domains lead, and for their proofs: a list such as `192.0.2.53:53, [2001:db8::53]:53`',
   },
   PREPAINT_CONFIRM_SECONDS: {
     section: 'Sign-in',
@@ -398,7 +415,7 @@ export const SETTINGS = {
     schema: integer(1, 10_000),
     default: '1',
     meaning:
-      'To try [notifications](notifications.md) out: divides the times of incidents, retries and reminders, and the days until an account is deleted, up to 10000. Above 1 the node warns at startup',
+      'To try [notifications](notifications.md) out: divides the times of incidents, retries and reminders, of [proofs](domain-proof.md), and the days until an account is deleted, up to 10000. Above 1 the node warns at startup',
   },
   PREPAINT_LOG_LEVEL: {
     section: 'Logs and metrics',

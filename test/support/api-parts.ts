@@ -10,6 +10,7 @@ import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
+import { DomainProofs } from '@prepaint/service/sites/proof/domain-proofs.ts'
 import { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type pg from 'pg'
 import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
@@ -17,6 +18,7 @@ import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
 export const TEST_OPTIONS: ApiOptions = {
   plans: DEFAULT_PLANS,
   notifySpeed: 1,
+  domainProof: 'takeover',
   clients: { ...NO_CLIENT_LIMITS, failures: Number.POSITIVE_INFINITY },
   version: '0.0.0-test',
   publicUrl: null,
@@ -44,6 +46,15 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
       checkDns: async () => null,
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
+    proofs: new DomainProofs(
+      pool,
+      clock,
+      {
+        look: async () => ({ kind: 'missing', error: 'Nothing was asked.', isRecordAbsent: true, site: 'none' }),
+        tellLost: async () => {},
+      },
+      1,
+    ),
     selectors: new SelectorCheck(null, log),
     integrations: { answer: () => {}, offer: () => {} },
     evidence: { noteRefusal: () => {}, refuseCheck: async () => {} },

@@ -24,6 +24,7 @@ import type { StreamLimits } from '@prepaint/service/insight/events/streams.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { createDomain } from '@prepaint/service/sites/domain-changes.ts'
+import { DomainProofs, type ProofParts } from '@prepaint/service/sites/proof/domain-proofs.ts'
 import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import ipaddr from 'ipaddr.js'
@@ -68,6 +69,8 @@ type Given = {
   /** Default: a grammar decides about selectors, without a browser. */
   selectors?: ApiParts['selectors']
   mailer?: ApiParts['mailer']
+  /** What a look for the proof of a name finds; default: nothing, and the name has no address. */
+  lookForProof?: ProofParts['look']
   plans?: ApiOptions['plans']
   clients?: ApiOptions['clients']
   dashboardDir?: string
@@ -79,6 +82,7 @@ export async function startTestApi({
   events: eventLimits,
   selectors = new SelectorCheck(null, silentLog()),
   mailer = null,
+  lookForProof,
   plans = DEFAULT_PLANS,
   clients = TEST_OPTIONS.clients,
   dashboardDir,
@@ -136,6 +140,9 @@ export async function startTestApi({
     },
     checkEndpoint: (raw) => checkEndpointUrl(raw, guard, lookup),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
+  }
+  if (lookForProof !== undefined) {
+    parts.proofs = new DomainProofs(pool, clock, { look: lookForProof, tellLost: async () => {} }, 1)
   }
   if (events !== undefined) parts.subscribe = (...stream) => events.subscribe(...stream)
   const options: ApiOptions = {

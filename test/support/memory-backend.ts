@@ -82,6 +82,10 @@ export class MemoryBackend implements EdgeBackend {
     return this.domains.get(host) ?? null
   }
 
+  async receiveProofMark(): Promise<boolean> {
+    return false
+  }
+
   async receiveCheck(): Promise<string | null> {
     return null
   }

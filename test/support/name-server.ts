@@ -1,10 +1,10 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 
-/** PTR records by address, and addresses by name; `fails`: the server reports an error. */
+/** PTR records by address, addresses by name, texts by `TXT <name>`; `fails`: the server reports an error. */
 export type Zone = Record<string, readonly string[] | 'fails'>
 
-const TYPES = { 1: 'A', 12: 'PTR', 28: 'AAAA' } as const
+const TYPES = { 1: 'A', 12: 'PTR', 16: 'TXT', 28: 'AAAA' } as const
 
 /** A name server on loopback. PTR records are keyed by address; `asked` lists the questions. */
 export async function startNameServer(t: { after(end: () => unknown): void }, zone: Zone) {
@@ -14,11 +14,11 @@ export async function startNameServer(t: { after(end: () => unknown): void }, zo
     const { name, type, end } = readQuestion(question)
     const kind = TYPES[type as keyof typeof TYPES]
     asked.push(`${kind} ${name}`)
-    const held = zone[kind === 'PTR' ? addressOf(name) : name]
+    const held = zone[keyOf(kind, name)]
     const records = held === undefined || held === 'fails' ? [] : held
     const data = records
-      .filter((value) => kind === 'PTR' || value.includes(':') === (kind === 'AAAA'))
-      .map((value) => record(type, kind === 'PTR' ? labels(value) : addressBytes(value)))
+      .filter((value) => kind === 'PTR' || kind === 'TXT' || value.includes(':') === (kind === 'AAAA'))
+      .map((value) => record(type, dataOf(kind, value)))
     const head = Buffer.from(question.subarray(0, end))
     // RFC 1035, section 4.1.1: no error, server failure, no such name.
     head.writeUInt16BE(held === 'fails' ? 0x8182 : held === undefined ? 0x8183 : 0x8180, 2)
@@ -30,6 +30,18 @@ export async function startNameServer(t: { after(end: () => unknown): void }, zo
   await once(socket, 'listening')
   t.after(() => socket.close())
   return { server: `127.0.0.1:${socket.address().port}`, zone, asked }
+}
+
+type Kind = (typeof TYPES)[keyof typeof TYPES]
+
+function keyOf(kind: Kind, name: string): string {
+  if (kind === 'TXT') return `TXT ${name}`
+  return kind === 'PTR' ? addressOf(name) : name
+}
+
+function dataOf(kind: Kind, value: string): Buffer {
+  if (kind === 'TXT') return Buffer.concat([Buffer.from([value.length]), Buffer.from(value)])
+  return kind === 'PTR' ? labels(value) : addressBytes(value)
 }
 
 function readQuestion(message: Buffer): { name: string; type: number; end: number } {

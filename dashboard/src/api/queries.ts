@@ -1,3 +1,4 @@
+import type { DomainProof } from '@prepaint/contract/api/proof.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import { isLong } from '../live/changes.ts'
@@ -318,6 +319,13 @@ export const dnsQuery = (domain: string) =>
     staleTime: 30_000,
     retry: false,
     refetchInterval: ({ state }) => (state.data?.state === 'reaches-us' ? 300_000 : 20_000),
+  })
+
+/** While a proof is asked for, the nodes look for it, too. */
+export const proofQuery = (domain: string) =>
+  queryOptions({
+    ...fieldQuery<DomainProof>(['domains', domain, 'proof'], `${domainUrl(domain)}/proof`, 'proof'),
+    refetchInterval: ({ state }) => (state.data?.state === 'asked' ? 20_000 : false),
   })
 
 export const passwordResetQuery = queryOptions({

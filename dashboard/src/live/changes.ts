@@ -25,7 +25,7 @@ export function outdatedBy({ event, data }: LiveEvent): Outdated | null {
 }
 
 /** Data of a domain that renders and page changes leave as it is. */
-const SETTLED = ['certificate', 'dns', 'tokens', 'robots', 'redirects', 'versions']
+const SETTLED = ['certificate', 'dns', 'proof', 'tokens', 'robots', 'redirects', 'versions']
 const COUNTS = ['traffic', 'traffic-paths']
 const OF_ACCOUNT = ['incidents', 'integrations', 'session', 'plan', 'tags', 'templates']
 

@@ -25,6 +25,7 @@ import { devices } from './domains/devices.ts'
 import { dns } from './domains/dns.ts'
 import { domains } from './domains/domains.ts'
 import { egress } from './domains/egress.ts'
+import { proof } from './domains/proof.ts'
 import { renders } from './domains/renders.ts'
 import { ruleTries } from './domains/rule-tries.ts'
 import { frontState } from './fronts/front-state.ts'
@@ -122,6 +123,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   devices(app, parts) // /api/domains/:domain/devices, .../devices/check
   dns(app, parts, options) // /api/domains/check, /api/domains/:domain/dns, /api/dns, /api/dns/check
   egress(app, options) // /api/egress
+  proof(app, parts) // /api/domains/:domain/proof, .../proof/check
   certificates(app, parts) // /api/domains/:domain/certificate
   renders(app, parts) // /api/domains/:domain/renders
   ruleTries(app, parts) // /api/domains/:domain/rules/try

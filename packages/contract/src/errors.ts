@@ -132,6 +132,7 @@ const PUBLIC_ERRORS = {
   not_ready: { status: 503, text: 'Not ready' },
   certificates_unavailable: { status: 503, text: 'Certificates cannot be stored at this node' },
   secrets_unavailable: { status: 503, text: 'Secrets cannot be stored at this node' },
+  domain_not_proven: { status: 503, text: 'Domain is not proven yet' },
   queue_full: { status: 503, text: 'Render queue is full, try again later' },
 } as const satisfies Record<string, { status: number; text: string | ((word: string) => string) }>
 

@@ -72,6 +72,9 @@ export interface EdgeBackend {
    */
   receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null>
 
+  /** A request arrived that may be of a check whether a name is an account's own. Returns whether there is such a check. */
+  receiveProofMark(mark: string): Promise<boolean>
+
   readonly sitemaps: SitemapStore
   readonly siteFiles: SiteFiles
 

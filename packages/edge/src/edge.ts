@@ -208,6 +208,7 @@ function createHandlerParts(
     liveRenders: new LiveRenders(backend, pages, log, { liveWaitMs }),
     forms: new PageForms(backend, pages, log),
     recorder: new VisitRecorder(backend, log),
+    receiveProofMark: (mark) => backend.receiveProofMark(mark),
     requestIds: new RequestIds(clients.trustedProxies),
     report: new Report(backend, systemStopwatch),
   }

@@ -103,6 +103,8 @@ export type ConnectOptions = {
   connectTimeoutMs?: number | undefined
   lookup?: Lookup | undefined
   ca?: string | undefined
+  /** Takes any certificate of a server, for requests that trust the address alone. */
+  isAnyCertificate?: boolean | undefined
 }
 
 const SESSIONS = 1_000
@@ -146,6 +148,7 @@ export class OriginConnector {
         servername: net.isIP(vetted.host) === 0 ? vetted.host : '',
         session,
         ca: this.#options.ca,
+        rejectUnauthorized: this.#options.isAnyCertificate !== true,
       })
       socket.setNoDelay(true)
       socket.on('session', (made) => void this.#sessions.set(origin, made))

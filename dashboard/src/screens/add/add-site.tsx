@@ -13,6 +13,7 @@ import { Note, Page } from '../../parts/page.tsx'
 import { Loaded, Loading, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { type AddStep, addPath, domainPath, ROUTES } from '../../route-map.ts'
+import { AskedProof } from '../domain/asked-proof.tsx'
 import { DnsInstructions } from '../domain/dns.tsx'
 import { crawlerCommand } from '../domain/dns-records.ts'
 import { domainProblem, originProblem, pastedName, useDomainCheck } from '../domain/domain-fields.ts'
@@ -197,6 +198,7 @@ function ConnectStep({ domain }: { domain: DomainWithSettings }) {
   const seen = integration?.ways[way === 'dns' ? 'proxy' : 'middleware'] ?? null
   return (
     <Stack gap="lg">
+      <AskedProof domain={name} />
       <section className="sheet" aria-label="Connect">
         {way === 'dns' ? (
           <Stack gap="lg">

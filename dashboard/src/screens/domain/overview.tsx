@@ -11,6 +11,7 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
 import { HealthSentence } from '../notifications/incidents.tsx'
+import { AskedProof } from './asked-proof.tsx'
 import { FrontSection } from './front.tsx'
 import { DomainSteps } from './getting-started.tsx'
 
@@ -28,6 +29,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
           .
         </Alert>
       )}
+      <AskedProof domain={name} />
       {!domain.ssl_enabled && <DomainSteps domain={domain} />}
       <HealthSentence domain={name} />
       <FrontSection domain={domain} />

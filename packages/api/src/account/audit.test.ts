@@ -66,7 +66,7 @@ const RECORDS: Partial<Record<Action, AuditAction>> = {
 const RECORD_NOTHING: readonly Action[] = [
   ...(['purge', 'refresh', 'refreshAll', 'purgePages', 'refreshPages', 'createInspection'] as const),
   ...(['tryRules', 'checkDevices', 'checkIntegration', 'startWarm', 'changeWarm', 'cancelWarm'] as const),
-  ...(['testRobots', 'checkDomain', 'testEndpoint', 'replayDelivery'] as const),
+  ...(['testRobots', 'checkDomain', 'checkProof', 'testEndpoint', 'replayDelivery'] as const),
   ...(['checkDns', 'bulk', 'createTemplate', 'updateTemplate', 'deleteTemplate', 'previewTemplate'] as const),
 ]
 

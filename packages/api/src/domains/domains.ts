@@ -28,8 +28,8 @@ import { accountRoutes, domainNameFrom, domainNameWithin, ownedDomain } from '..
 import { refuseSelectors } from './refuse-selectors.ts'
 
 export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
-  const { caughtUp, checkOrigin, clock, pool, selectors, vault } = parts
-  const { plans } = options
+  const { caughtUp, checkOrigin, clock, pool, proofs, selectors, vault } = parts
+  const { domainProof, plans } = options
   const add = accountRoutes(app, 'Domains')
   const view = () => ({ plans, nowMs: clock.nowMs() })
 
@@ -84,7 +84,9 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
       const originUrl = await checkedOrigin(checkOrigin, request.body.origin_url)
 
       const { account } = callerOf(request)
-      const domain = await createDomain(pool, account, { name: name.name, originUrl }, view())
+      const input = { name: name.name, originUrl, proof: domainProof }
+      const domain = await createDomain(pool, account, input, view())
+      await proofs.settle({ id: domain.id, account, name: name.name })
       await caughtUp()
       reply.code(201)
       return { domain }

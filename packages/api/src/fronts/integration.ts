@@ -5,7 +5,7 @@ import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
 import { frontKeyOfRoute } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { emptyResponse, htmlResponse } from '../http/responses.ts'
-import { type MiddlewareForm, mayNote, noteRefusal, pageOfKey } from './middleware-form.ts'
+import { type MiddlewareForm, mayNote, NOT_PROVEN, noteRefusal, pageOfKey } from './middleware-form.ts'
 
 /** Implemented by the edge for sites with their own server or CDN. Both take over request and response. */
 export type PageIntegrations = {
@@ -42,7 +42,7 @@ export function integrations(
         404: emptyResponse('`url-invalid`'),
         502: emptyResponse('`connection-error`: there is no page, and the origin cannot be reached'),
         503: emptyResponse(
-          'With `Retry-After`: `invalid-x-prerender-token-provided` (the key worked once), `plan-without-api-access`, `key-without-right`, `domain-not-registered`, `origin-refused`, `over-capacity` or `unavailable`',
+          'With `Retry-After`: `invalid-x-prerender-token-provided` (the key worked once), `plan-without-api-access`, `key-without-right`, `domain-not-registered`, `domain-not-proven`, `origin-refused`, `over-capacity` or `unavailable`',
         ),
         504: emptyResponse('`rendering-error`: there is no page, and the origin is silent'),
       },
@@ -57,7 +57,7 @@ export function integrations(
   app.route({
     method: 'POST',
     url: '/api/render',
-    config: { access: 'front-key', refuses: ['key_forbidden', 'domain_not_found'] },
+    config: { access: 'front-key', refuses: ['key_forbidden', 'domain_not_found', 'domain_not_proven'] },
     schema: {
       operationId: 'render',
       tags: ['Pages'],
@@ -81,6 +81,10 @@ export function integrations(
       if (page === null) {
         await noteRefusal(evidence, key.account, url, 'domain', await mayNote(accessDb, key, url))
         throw new AppError('domain_not_found')
+      }
+      if (page === NOT_PROVEN) {
+        await noteRefusal(evidence, key.account, url, 'not-proven', true)
+        throw new AppError('domain_not_proven', { headers: { 'Retry-After': '3600' } })
       }
       reply.hijack()
       // An explicit null is not a crawler.

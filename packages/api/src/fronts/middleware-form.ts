@@ -117,6 +117,7 @@ export class MiddlewareForm {
     if (url === null) return this.#refuse(req, res, 'url')
     const page = await pageOfKey(accessDb, key, url)
     if (page === null) return this.#refuseOwner(req, res, key.account, 'domain', key)
+    if (page === NOT_PROVEN) return this.#refuseOwner(req, res, key.account, 'not-proven', key)
     integrations.answer(req, res, { url: page, userAgent: req.headers['user-agent'] ?? null })
   }
 
@@ -165,12 +166,20 @@ export function mayAsk({ kind, plan }: WorkingKey, plans: PlanCatalogue): boolea
   return kind === 'site_token' || planNamed(plans, plan).api_keys
 }
 
+/** The account must prove that the name is its own before pages are given. */
+export const NOT_PROVEN = 'not-proven'
+
 /** Returns the page of a domain for which the key is good, or null. Tells nothing of other accounts' domains. */
-export async function pageOfKey(db: Queryable, key: WorkingKey, url: PageUrl): Promise<PageUrl | null> {
+export async function pageOfKey(
+  db: Queryable,
+  key: WorkingKey,
+  url: PageUrl,
+): Promise<PageUrl | typeof NOT_PROVEN | null> {
   const name = domainNameOf(url)
   if (name === null || (key.domain !== null && key.domain !== name)) return null
   const domain = await findOwnedDomain(db, { account: key.account, domains: key.domains }, name)
-  return domain === null ? null : { ...url, host: domain.name }
+  if (domain === null) return null
+  return domain.isServed ? { ...url, host: domain.name } : NOT_PROVEN
 }
 
 /** Notes for the owner that a front of theirs was refused. Rejects if the database does not answer. */

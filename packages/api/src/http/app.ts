@@ -1,3 +1,4 @@
+import type { ProofMode } from '@prepaint/contract/api/proof.ts'
 import { AppError, type ErrorCode } from '@prepaint/contract/errors.ts'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
@@ -12,6 +13,7 @@ import type { SessionClient } from '@prepaint/service/accounts/sign-in/sessions.
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import type { MailSender } from '@prepaint/service/mail/mailer.ts'
 import type { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
+import type { DomainProofs } from '@prepaint/service/sites/proof/domain-proofs.ts'
 import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type {
   FastifyBaseLogger,
@@ -53,6 +55,8 @@ export type ApiParts = {
   robots: RobotsFiles
   /** Checks names and origins from outside. */
   checks: Checks
+  /** Knows whether names are accounts' own. */
+  proofs: DomainProofs
   /** Checks the selectors of rules as the browser reads them. */
   selectors: SelectorCheck
   integrations: PageIntegrations
@@ -90,6 +94,8 @@ export type ApiOptions = {
   confirmSeconds: number
   /** `GET /metrics` requires it. If it is null, only this machine gets metrics. */
   metricsToken: string | null
+  /** Of which new domains a proof is asked. */
+  domainProof: ProofMode
   /** Divides the days until an account is deleted. 1, but in tests. */
   notifySpeed: number
   /** Directory of the built dashboard. Default: the one of this checkout or package. */

@@ -22,7 +22,7 @@ import { accountRoutes } from '../http/routes.ts'
 /** Origins whose names are looked up at once. */
 const ORIGINS_AT_ONCE = 16
 
-export function imports(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void {
+export function imports(app: ApiApp, parts: ApiParts, { domainProof, plans }: ApiOptions): void {
   const { caughtUp, checkOrigin, clock, pool } = parts
 
   accountRoutes(app, 'Portfolio')('POST', '/api/domains/import', 'importDomains', {
@@ -44,6 +44,7 @@ export function imports(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): vo
         author: authorOf(request),
         isDryRun: dryRun === 'true',
         isPartial: partial === 'true',
+        proof: domainProof,
       }
       const lines = await importDomains(pool, given, asked, { plans, nowMs: clock.nowMs() })
       await caughtUp()

@@ -6,8 +6,8 @@ import { apiSchema, formatParam } from './api-schema.ts'
 import { tagsSchema } from './tags.ts'
 import { forecastSchema } from './traffic.ts'
 
-/** Beside the kinds of incidents: a certificate ends within 14 days, and no request has come the chosen way. */
-export const REASON_KINDS = [...INCIDENT_KINDS, 'certificate_ending', 'not_set_up'] as const
+/** Beside the kinds of incidents: a certificate ends within 14 days, the proof of the name is lost, and no request has come the chosen way. */
+export const REASON_KINDS = [...INCIDENT_KINDS, 'certificate_ending', 'proof_lost', 'not_set_up'] as const
 
 export const MOST_LISTED = 1_000
 
@@ -50,7 +50,7 @@ const portfolioDomainSchema = apiSchema(
     state: z
       .enum(PORTFOLIO_STATES)
       .describe(
-        'The worst that applies. `trouble`, `warning`: open incidents, or a certificate that ends within 14 days; `setup`: no request has come the chosen way; `paused`: not active',
+        'The worst that applies. `trouble`, `warning`: open incidents, a certificate that ends within 14 days, or a lost proof of the name; `setup`: no request has come the chosen way; `paused`: not active',
       ),
     reasons: z
       .array(

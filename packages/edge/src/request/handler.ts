@@ -10,6 +10,7 @@ import {
 import { checkTokenOf } from '@prepaint/contract/page/check-token.ts'
 import { freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
+import { proofMarkOf } from '@prepaint/contract/page/proof-mark.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import { storedLocation } from '@prepaint/outbound/headers'
 import { Abandoned } from '@prepaint/runtime/abandoned.ts'
@@ -42,6 +43,8 @@ export type HandlerParts = HitParts & {
   installationChecks: InstallationChecks
   liveRenders: LiveRenders
   forms: PageForms
+  /** Returns whether the mark is of a check. Rejects if nobody can say. */
+  receiveProofMark(mark: string): Promise<boolean>
 }
 
 /** The way by which requests come: from clients, or from a site's own front (`integrations.ts`). */
@@ -149,6 +152,10 @@ export class EdgeHandler {
       return handledHit(hit)
     }
 
+    const mark = proofMarkOf(req.headers)
+    if (mark !== null && (await this.#isProofCheck(req, mark))) {
+      return this.#answerWithoutOrigin(res, 'unknown-host')
+    }
     const domain =
       domains.inMemory(req.headers.host ?? '') ??
       (await this.#during('lookups', req, () => domains.find(req.headers.host ?? '', res)))
@@ -368,6 +375,20 @@ export class EdgeHandler {
       if (automatic !== null) handled.automatic = automatic
     }
     return handled
+  }
+
+  /**
+   * Whether this installation asks for the proof of a name, and has found only itself. It must not answer for the site then,
+   * also while the database cannot say which checks there are.
+   */
+  #isProofCheck(req: EdgeRequest, mark: string): Promise<boolean> {
+    const { receiveProofMark, log } = this.#parts
+    return this.#during('lookups', req, () =>
+      receiveProofMark(mark).catch((error: Error) => {
+        log.warn({ err: error, host: req.headers.host }, 'a check of a name could not be looked up')
+        return true
+      }),
+    )
   }
 
   /** Answers a request that has no origin. */

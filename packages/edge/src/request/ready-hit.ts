@@ -1,6 +1,7 @@
 import type { Handled } from '@prepaint/contract/outcome/verdict.ts'
 import { checkTokenOf } from '@prepaint/contract/page/check-token.ts'
 import { freshnessOf } from '@prepaint/contract/page/freshness.ts'
+import { proofMarkOf } from '@prepaint/contract/page/proof-mark.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import type { RequestIds } from '@prepaint/runtime/http/request-id.ts'
@@ -41,7 +42,7 @@ type ReadyHit = {
 export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead): ReadyHit | null {
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
-  if (checkTokenOf(head.url ?? '') !== null) return null
+  if (checkTokenOf(head.url ?? '') !== null || proofMarkOf(head.headers) !== null) return null
   const crawler = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
   const asking = askingOf(head, crawler, domain)
   const meant = parts.targets.of(domain, head.url ?? '/', asking.as, head.headers['user-agent'])

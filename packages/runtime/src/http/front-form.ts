@@ -17,6 +17,7 @@ const REFUSALS = {
   right: { status: 503, reason: 'key-without-right', retrySeconds: 3_600 },
   url: { status: 404, reason: 'url-invalid' },
   domain: { status: 503, reason: 'domain-not-registered', retrySeconds: 3_600 },
+  'not-proven': { status: 503, reason: 'domain-not-proven', retrySeconds: 3_600 },
   'refused-origin': { status: 503, reason: 'origin-refused', retrySeconds: 300 },
   'unreachable-origin': { status: 502, reason: 'connection-error' },
   'silent-origin': { status: 504, reason: 'rendering-error' },

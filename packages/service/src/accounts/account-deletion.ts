@@ -53,7 +53,8 @@ export async function requestDeletion(
   })
 }
 
-async function ownersOf(db: Queryable, account: AccountId): Promise<string[]> {
+/** Lists the addresses of the owners. */
+export async function ownersOf(db: Queryable, account: AccountId): Promise<string[]> {
   const { rows } = await db.query<{ email: string }>(
     `select p.email from member m join person p on p.id = m.person_id
       where m.account_id = $1 and m.role = 'owner' order by p.email`,

@@ -1,6 +1,7 @@
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { announceHost } from '@prepaint/postgres/announce.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { IS_SERVED } from '../sites/proof/stored-proof.ts'
 import { type Certificate, type CertificateFacts, certificateFacts } from './certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
@@ -44,7 +45,7 @@ export async function readServedCertificate(db: Queryable, name: string): Promis
              left join certificate c on c.domain_id = d.id
              left join acme_challenge h
                     on h.domain_id = d.id and h.kind = 'tls-alpn-01' and h.expires_at > clock_timestamp()
-            where d.custom_domain = $1 and (c.chain is not null or h.token is not null)`,
+            where d.custom_domain = $1 and (c.chain is not null or h.token is not null) and ${IS_SERVED}`,
     values: [name],
   })
   const row = rows[0]

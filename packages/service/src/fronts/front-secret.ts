@@ -16,7 +16,7 @@ export class FrontAccountIds {
 
   /** Returns 16 hex digits. Rejects if the database does not answer. */
   async idOf(account: AccountId): Promise<string> {
-    this.#key ??= takeKey(this.#db).catch((error: unknown) => {
+    this.#key ??= installationKey(this.#db).catch((error: unknown) => {
       this.#key = null
       throw error
     })
@@ -27,8 +27,8 @@ export class FrontAccountIds {
   }
 }
 
-/** Returns the key of this installation. The first node makes it. */
-async function takeKey(db: Queryable): Promise<string> {
+/** Returns the secret from which this installation derives identifiers and tokens. The first node makes it. */
+export async function installationKey(db: Queryable): Promise<string> {
   await db.query('insert into front_secret (key) values ($1) on conflict (is_only) do nothing', [
     randomBytes(KEY_BYTES).toString('base64url'),
   ])

@@ -1,4 +1,5 @@
 import type { PortfolioDomain, portfolioAnswer, REASON_KINDS } from '@prepaint/contract/api/portfolio.ts'
+import type { PROOF_STATES } from '@prepaint/contract/api/proof.ts'
 import { tagKey } from '@prepaint/contract/api/tags.ts'
 import { utcDay, utcMonth } from '@prepaint/contract/dates.ts'
 import type { Scope } from '@prepaint/contract/ids.ts'
@@ -80,6 +81,7 @@ const PORTFOLIO = `
   select a.id, a.custom_domain as domain, a.is_active, a.tags, a.way, a.created_at, array_to_json(v.days) as days, v.before, v.pages, v.hits, v.failed,
          coalesce(c.renders, 0) as used, coalesce(r.days, '[]') as "renderDays", coalesce(r.renders, '[]') as "rendersOfDays", l.crawler, l.category, l.seen_at as "seenAt",
          case when a.way = 'dns' then t.not_after end as "certificateEndsAt", coalesce(w.incidents, '[]') as incidents,
+         o.state as "proofState", o.served as "isServed", o.deadline as "proofDeadline", o.missed_at as "proofMissedAt",
          n.state as "dnsState", n.addresses as "dnsAddresses",
          -- Requests of people count where the DNS leads here, and no front has asked for pages.
          case a.way when 'middleware' then middleware.domain_id is not null
@@ -92,6 +94,7 @@ const PORTFOLIO = `
     left join traffic_last l on l.domain_id = a.id
     left join certificate t on t.domain_id = a.id
     left join dns_look n on n.domain_id = a.id
+    left join domain_proof o on o.domain_id = a.id
     left join health h on h.domain_id = a.id
     left join integration_way proxy on proxy.domain_id = a.id and proxy.way = 'proxy'
     left join integration_way middleware on middleware.domain_id = a.id and middleware.way = 'middleware'`
@@ -115,6 +118,11 @@ type Row = Omit<RenderRow, 'days'> & {
   seenAt: Date | null
   certificateEndsAt: Date | null
   incidents: { kind: IncidentKind; text: string; since: string; url: string; level: number | null }[]
+  /** Null: the proof was never asked for. */
+  proofState: (typeof PROOF_STATES)[number] | null
+  isServed: boolean | null
+  proofDeadline: Date | null
+  proofMissedAt: Date | null
   dnsState: string | null
   dnsAddresses: string[] | null
   isSeen: boolean
@@ -216,7 +224,16 @@ function reasonsOf(row: Row, { publicUrl, nowMs }: PortfolioView): JudgedReason[
       isTrouble: false,
     })
   }
-  if (!row.isSeen) {
+  if (row.proofState === 'lost') {
+    reasons.push({
+      kind: 'proof_lost',
+      text: 'The proof that the name is yours is gone.',
+      since: (row.proofMissedAt ?? row.created_at).toISOString(),
+      url,
+      isTrouble: false,
+    })
+  }
+  if (!row.isSeen || row.isServed === false) {
     const since = row.created_at.toISOString()
     reasons.push({ kind: 'not_set_up', text: setupText(row), since, url, isTrouble: false })
   }
@@ -229,7 +246,11 @@ function inDays(ms: number): string {
   return days === 1 ? 'tomorrow' : `in ${days} days`
 }
 
-function setupText({ way, dnsState, dnsAddresses }: Row): string {
+function setupText({ way, proofState, isServed, proofDeadline, dnsState, dnsAddresses }: Row): string {
+  if (isServed === false) return 'Not served until you have proven that the name is yours.'
+  if (proofState === 'asked' && proofDeadline !== null) {
+    return `Prove by ${proofDeadline.toISOString().slice(0, 10)} that the name is yours.`
+  }
   if (way === 'middleware') return 'Waiting for the first request from the middleware.'
   if (dnsState === 'no-record') return 'The name has no DNS record yet.'
   if (dnsState === 'reaches-us') return 'The DNS points here. Waiting for the first request.'

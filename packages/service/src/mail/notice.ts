@@ -34,6 +34,20 @@ export function writeNotice(to: string, change: FactorChange, from: { atMs: numb
   }
 }
 
+/** Tells an owner that the proof of a domain is there no more. `url`: where it can be looked for again. */
+export function writeProofLost(letter: { to: string; domain: string; url: string }): Mail {
+  const { to, domain, url } = letter
+  const lines = [
+    `The proof that ${domain} is yours was missing twice, a day apart: the DNS record, the file or the tag is gone.`,
+    'The domain is served on. Put the proof back, so that nobody else can claim the name.',
+  ]
+  const foot = [{ text: 'You get this e-mail because you are an owner of the account.' }]
+  return {
+    to,
+    ...compose(`The proof of ${domain} is lost`, [{ lines, link: { url, label: 'See the proof' } }], foot),
+  }
+}
+
 /** Two letters about a change of address: the new one confirms it, the old one can undo it. `url` has the token. */
 export function writeEmailChange(
   kind: 'confirm' | 'undo',

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ProofMode } from '@prepaint/contract/api/proof.ts'
 import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import { type AccountId, type DomainId, type DomainName, wholeAccount } from '@prepaint/contract/ids.ts'
 import { ownBlockProblem } from '@prepaint/contract/rules/schema.ts'
@@ -33,6 +34,8 @@ import { cancelWaitingOfDomain } from '../notifications/delivery/endpoints.ts'
 import { followDomain, stopFollowing } from '../notifications/incidents/follow.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
 import { keepOriginHeaders, openToAll } from './origin-headers.ts'
+import { askForProof } from './proof/ask-for-proof.ts'
+import { rememberFormer } from './proof/former-names.ts'
 
 export type DeletedDomain = {
   id: DomainId
@@ -87,17 +90,20 @@ export async function checkSiteLimit(
 export async function createDomain(
   pool: pg.Pool,
   account: AccountId,
-  input: { name: DomainName; originUrl: string },
+  input: NewDomain,
   view: DomainView,
 ): Promise<Domain> {
   return transaction(pool, async (client) => {
     await lockAccount(client, account)
     await checkSiteLimit(client, view.plans, account)
-    if ((await addDomain(client, account, input)) === null) throw new AppError('domain_exists')
+    if ((await addDomain(client, account, input, view)) === null) throw new AppError('domain_exists')
     const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
     return domain
   })
 }
+
+/** `proof`: of which domains a proof is asked. */
+export type NewDomain = { name: DomainName; originUrl: string; proof?: ProofMode }
 
 /** Call before `checkSiteLimit`, so that concurrent calls cannot exceed the plan. */
 export async function lockAccount(client: Queryable, account: AccountId): Promise<void> {
@@ -108,21 +114,34 @@ export async function lockAccount(client: Queryable, account: AccountId): Promis
 export async function addDomain(
   client: Queryable,
   account: AccountId,
-  input: { name: DomainName; originUrl: string },
+  input: NewDomain,
+  view: Pick<DomainView, 'nowMs'>,
+): Promise<DomainId | null> {
+  const id = await insertDomain(client, account, input, view)
+  if (id === null) return null
+  const details = { origin_url: input.originUrl }
+  await record(client, { account, action: 'domain.added', domain: input.name, details })
+  return id
+}
+
+async function insertDomain(
+  client: Queryable,
+  account: AccountId,
+  { name, originUrl, proof = 'takeover' }: NewDomain,
+  { nowMs }: Pick<DomainView, 'nowMs'>,
 ): Promise<DomainId | null> {
   const { rows } = await client.query<{ id: DomainId }>(
     `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3)
      on conflict (custom_domain) do nothing returning id`,
-    [account, input.name, input.originUrl],
+    [account, name, originUrl],
   )
   const id = rows[0]?.id
   if (id === undefined) return null
   await expectCertificate(client, id)
   await followDomain(client, id)
   await askTask(client, { kind: REFRESH_AHEAD_TASK, key: id, accountId: account })
-  await announceHost(client, input.name)
-  const details = { origin_url: input.originUrl }
-  await record(client, { account, action: 'domain.added', domain: input.name, details })
+  await askForProof(client, { id, account, name }, { mode: proof, nowMs })
+  await announceHost(client, name)
   return id
 }
 
@@ -374,24 +393,62 @@ export async function deleteDomain(
   if (id === undefined) throw new AppError('domain_not_found')
   await purgeAhead(pool, id, { kind: 'all' }, 'domain-deleted')
   return retriedTransaction(pool, async (client) => {
-    await deletePages(client, id, { kind: 'all' }, 'domain-deleted')
-    const patient = await letTakeLong(client)
-    await deleteJobs(patient, id)
-    await endSiteTokens(patient, account, id)
-    const { rows } = await patient.query<DeletedDomain>(
-      `delete from domain where id = $1 and account_id = $2
-       returning id, custom_domain, origin_url, is_active`,
-      [id, account],
-    )
-    const deleted = rows[0]
-    if (deleted === undefined) throw new AppError('domain_not_found')
-    await cancelWaitingOfDomain(patient, id)
+    const deleted = await removeDomain(client, account, { id, name })
     const details = { origin_url: deleted.origin_url }
     await record(client, { account, action: 'domain.deleted', domain: name, details })
-    await announceHost(client, name)
-    // Live views listen by account: the name no longer leads to the domain.
-    await announceAccount(client, account)
     return deleted
+  })
+}
+
+/** Removes a domain with all that follows it, in the caller's transaction. */
+async function removeDomain(
+  client: Queryable,
+  account: AccountId,
+  { id, name }: { id: DomainId; name: DomainName },
+): Promise<DeletedDomain> {
+  await deletePages(client, id, { kind: 'all' }, 'domain-deleted')
+  const patient = await letTakeLong(client)
+  await deleteJobs(patient, id)
+  await endSiteTokens(patient, account, id)
+  await rememberFormer(patient, account, id)
+  const { rows } = await patient.query<DeletedDomain>(
+    `delete from domain where id = $1 and account_id = $2
+     returning id, custom_domain, origin_url, is_active`,
+    [id, account],
+  )
+  const deleted = rows[0]
+  if (deleted === undefined) throw new AppError('domain_not_found')
+  await cancelWaitingOfDomain(patient, id)
+  await announceHost(client, name)
+  // Live views listen by account: the name no longer leads to the domain.
+  await announceAccount(client, account)
+  return deleted
+}
+
+/**
+ * Moves a name to another account, by the operator: it is removed from the one and newly registered in the other, with nothing
+ * of what was there. Neither is told the other's name. Throws `domain_not_found`, `site_limit`, and `domain_exists` for a name
+ * that the account has already.
+ */
+export async function moveDomain(
+  pool: pg.Pool,
+  { from, id, to }: { from: AccountId; id: DomainId; to: AccountId },
+  input: NewDomain,
+  view: DomainView,
+): Promise<DomainWithSettings> {
+  if (from === to) throw new AppError('domain_exists')
+  const { name, originUrl } = input
+  await checkSiteLimit(pool, view.plans, to)
+  await purgeAhead(pool, id, { kind: 'all' }, 'domain-deleted')
+  return retriedTransaction(pool, async (client) => {
+    await lockAccount(client, to)
+    await checkSiteLimit(client, view.plans, to)
+    await removeDomain(client, from, { id, name })
+    await record(client, { account: from, action: 'domain.moved', domain: name, details: { moved: 'away' } })
+    await insertDomain(client, to, input, view)
+    const details = { moved: 'here', origin_url: originUrl }
+    await record(client, { account: to, action: 'domain.moved', domain: name, details })
+    return foundDomain(client, to, name, view)
   })
 }
 

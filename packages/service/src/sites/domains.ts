@@ -8,6 +8,7 @@ import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
 import type { OpenOriginHeaders } from '@prepaint/outbound'
 import { DEVICE_PAGES } from '@prepaint/pages/store/device-pages.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { IS_SERVED } from './proof/stored-proof.ts'
 
 /** Times are ISO 8601 UTC with milliseconds. */
 export type Domain = {
@@ -32,6 +33,8 @@ export type OwnedDomain = {
   id: DomainId
   name: DomainName
   isActive: boolean
+  /** False until its account has proven that the name is its own, if that is asked. */
+  isServed: boolean
   originUrl: string
   settings: DomainSettings
   indexnowKey: string | null
@@ -86,8 +89,9 @@ export async function findOwnedDomain(
 ): Promise<OwnedDomain | null> {
   const { rows } = await db.query<OwnedRow>({
     name: 'owned-domain',
-    text: `select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain
-           where account_id = $1 and custom_domain = $2 and ($3::integer[] is null or id = any ($3))`,
+    text: `select d.id, d.custom_domain, d.is_active, d.origin_url, d.settings, d.indexnow_key, ${IS_SERVED} as is_served
+             from domain d
+            where d.account_id = $1 and d.custom_domain = $2 and ($3::integer[] is null or d.id = any ($3))`,
     values: [account, name, domains],
   })
   const row = rows[0]
@@ -97,8 +101,9 @@ export async function findOwnedDomain(
 /** Lists domains by id, the order in which their rows are locked. */
 export async function listOwnedDomains(db: Queryable, { account, domains }: Scope): Promise<OwnedDomain[]> {
   const { rows } = await db.query<OwnedRow>(
-    `select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain
-      where account_id = $1 and ($2::integer[] is null or id = any ($2)) order by id`,
+    `select d.id, d.custom_domain, d.is_active, d.origin_url, d.settings, d.indexnow_key, ${IS_SERVED} as is_served
+       from domain d
+      where d.account_id = $1 and ($2::integer[] is null or d.id = any ($2)) order by d.id`,
     [account, domains],
   )
   return rows.map(toOwnedDomain)
@@ -111,6 +116,7 @@ type OwnedRow = {
   origin_url: string
   settings: unknown
   indexnow_key: string | null
+  is_served: boolean
 }
 
 function toOwnedDomain(row: OwnedRow): OwnedDomain {
@@ -118,13 +124,14 @@ function toOwnedDomain(row: OwnedRow): OwnedDomain {
     id: row.id,
     name: row.custom_domain,
     isActive: row.is_active,
+    isServed: row.is_served,
     originUrl: row.origin_url,
     settings: readDomainSettings(row.settings),
     indexnowKey: row.indexnow_key,
   }
 }
 
-type DomainRow = OwnedRow & {
+type DomainRow = Omit<OwnedRow, 'is_served'> & {
   ssl_enabled: boolean
   created_at: Date
   updated_at: Date
@@ -180,7 +187,7 @@ export type HostedDomain = {
   sealed_headers: Buffer | null
 }
 
-/** `host` is in lower case, without a port. Returns null if no account has registered it. */
+/** `host` is in lower case, without a port. Returns null if no account has registered it, or if it is not served. */
 export async function domainByHost(
   db: Queryable,
   host: string,
@@ -205,7 +212,7 @@ export const HOSTED_COLUMNS = `d.id, d.account_id, d.custom_domain, d.origin_url
                   ${DEVICE_PAGES} as device_pages,
                   (select key_sealed from origin_header o where o.domain_id = d.id) as sealed_headers`
 
-export const HOSTED_TABLES = `from domain d join account a on a.id = d.account_id
+export const HOSTED_TABLES = `from domain d join account a on a.id = d.account_id and ${IS_SERVED}
              left join certificate c on c.domain_id = d.id`
 
 export function servedDomain(row: HostedDomain, openHeaders: OpenOriginHeaders): ServedDomain {

@@ -1,4 +1,5 @@
 import type { ImportLine } from '@prepaint/contract/api/portfolio.ts'
+import type { ProofMode } from '@prepaint/contract/api/proof.ts'
 import type { Template, TemplateSettings } from '@prepaint/contract/api/templates.ts'
 import { AppError, publicError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
@@ -21,7 +22,14 @@ export type GivenDomain = {
   error: string | null
 }
 
-type Asked = { account: AccountId; author: string; isDryRun: boolean; isPartial: boolean }
+type Asked = {
+  account: AccountId
+  author: string
+  isDryRun: boolean
+  isPartial: boolean
+  /** Of which domains a proof is asked. */
+  proof: ProofMode
+}
 
 /**
  * Adds the domains of a file, all or none; with `isPartial`, those without an error. Throws `site_limit` if the plan has no
@@ -81,14 +89,14 @@ async function takenNames(db: Queryable, given: readonly GivenDomain[]): Promise
 async function added(
   client: Queryable,
   given: GivenDomain,
-  { account, author }: Asked,
+  { account, author, proof }: Asked,
   view: DomainView,
 ): Promise<GivenDomain> {
   const { name, originUrl, tags, way, template, error } = given
   if (error !== null || name === null) return given
   const settings: TemplateSettings & { way?: DomainSettings['way'] } = { ...template?.settings }
   if (way !== 'dns') settings.way = way
-  const id = await addDomain(client, account, { name, originUrl })
+  const id = await addDomain(client, account, { name, originUrl, proof }, view)
   if (id === null) return { ...given, error: existsText() }
   if (tags.length > 0) await writeTags(client, account, [{ id, tags }])
   if (Object.keys(settings).length > 0) {

@@ -57,3 +57,40 @@ create table dns_look (
   watched_at timestamptz not null default '-infinity'
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 create index dns_look_due on dns_look (checked_at);
+
+-- Whether the account of a domain has proven that the name is its own; packages/service/src/sites/proof/judge-proof.ts. A
+-- domain without a row was never asked, and is served.
+create table domain_proof (
+  domain_id  integer primary key references domain on delete cascade,
+  account_id integer not null references account on delete cascade,
+  state      text not null check (state in ('not-asked', 'asked', 'proven', 'lost')),
+  served     boolean not null,
+  reason     text check (reason in ('former', 'takeover', 'required')),
+  method     text check (method in ('dns', 'file', 'meta', 'traffic', 'operator')),
+  asked_at   timestamptz,
+  checked_at timestamptz,
+  deadline   timestamptz,
+  error      text,
+  missed_at  timestamptz
+);
+create index domain_proof_account on domain_proof (account_id);
+
+-- Accounts that had a name, for 400 days: their DNS may still lead here. Null: an account that was deleted.
+create table domain_former (
+  id         integer generated always as identity primary key,
+  name_hash  bytea not null,
+  account_id integer references account on delete set null,
+  ended_at   timestamptz not null,
+  unique (name_hash, account_id)
+);
+create index domain_former_account on domain_former (account_id);
+create index domain_former_age on domain_former (ended_at);
+
+-- Requests of a check carry its mark. An edge that receives one notes it, so that nobody proves a name by our own answers.
+create table domain_proof_mark (
+  id          integer generated always as identity primary key,
+  mark_hash   bytea not null unique,
+  is_received boolean not null default false,
+  expires_at  timestamptz not null
+);
+create index domain_proof_mark_expiry on domain_proof_mark (expires_at);

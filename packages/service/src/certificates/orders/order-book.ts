@@ -3,6 +3,7 @@ import { Rate } from '@prepaint/postgres/rates'
 import { lockLease, type NextRun, type Task } from '@prepaint/postgres/tasks'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { IS_SERVED } from '../../sites/proof/stored-proof.ts'
 import type { FailureKind } from './back-off.ts'
 
 /** The kind of the task of a domain's order; its key is the id of the domain. */
@@ -30,8 +31,8 @@ export type OrderTask = {
   current: { chain: string; notBeforeMs: number; notAfterMs: number; renewAtMs: number } | null
 }
 
-/** An inactive domain gets renewals only: its visitors still use the edge. */
-const IS_WANTED = '(d.is_active or exists (select from certificate c where c.domain_id = d.id))'
+/** An inactive domain gets renewals only: its visitors still use the edge. One that is not served gets nothing. */
+const IS_WANTED = `(d.is_active or exists (select from certificate c where c.domain_id = d.id)) and ${IS_SERVED}`
 
 /** The tasks that should exist: `TaskKind.subjects`. */
 export const ORDER_SUBJECTS = `

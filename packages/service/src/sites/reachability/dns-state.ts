@@ -1,4 +1,3 @@
-import { Resolver } from 'node:dns/promises'
 import type { DNS_STATES } from '@prepaint/contract/api/dns.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import {
@@ -6,9 +5,10 @@ import {
   askAddresses,
   findsAnswer,
   insideTls,
+  isNoRecord,
   isPublicAddress,
   type Lookup,
-  lookupAddresses,
+  NameServers,
 } from '@prepaint/outbound'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { publishAnswer } from './published-answer.ts'
@@ -23,8 +23,9 @@ export type DnsState = {
   records: string[]
 }
 
-/** What tests replace. */
+/** `names`: whom to ask. Tests replace the others. */
 export type DnsOptions = {
+  names?: NameServers
   records?: DnsRecords
   lookup?: Lookup
   ports?: { http: number; https: number }
@@ -32,8 +33,9 @@ export type DnsOptions = {
 }
 
 /** Reads the records of a name. Rejects when the name servers do not answer. */
-type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: string[] }>
+type DnsRecords = NameServers['records']
 
+const MACHINE = new NameServers()
 const MOST_SHOWN = 8
 const MOST_KEPT = 100
 
@@ -47,15 +49,16 @@ export async function checkDns(
   account: AccountId,
   name: DomainName,
   {
-    records = dnsRecords,
-    lookup = lookupAddresses,
+    names = MACHINE,
+    records = (asked) => names.records(asked),
+    lookup = names.lookup,
     ports = { http: 80, https: 443 },
     timeoutMs = 3_000,
   }: DnsOptions = {},
 ): Promise<DnsState | null> {
   const published = await publishAnswer(db, account, name)
   if (published === null) return null
-  const found = await records(name).catch((error: unknown) => (isNothing(error) ? 'none' : 'no-answer'))
+  const found = await records(name).catch((error: unknown) => (isNoRecord(error) ? 'none' : 'no-answer'))
   if (found === 'none') return { state: 'no-record', addresses: [], aliases: [], records: [] }
   const isUnknown = found === 'no-answer'
   const shown = {
@@ -82,22 +85,4 @@ export async function checkDns(
     return { state: 'elsewhere', ...shown, addresses }
   }
   return { state: isUnknown ? 'not-checked' : 'elsewhere', ...shown }
-}
-
-/** Asks the system's name servers, without the hosts file, which visitors do not have. */
-const dnsRecords: DnsRecords = async (name) => {
-  const resolver = new Resolver({ timeout: 2_000, tries: 1 })
-  const [v4, v6, alias] = await Promise.allSettled([
-    resolver.resolve4(name),
-    resolver.resolve6(name),
-    resolver.resolveCname(name),
-  ])
-  const addresses = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-  if (addresses.length === 0 && v4.status === 'rejected') throw v4.reason
-  return { addresses, aliases: alias.status === 'fulfilled' ? alias.value : [] }
-}
-
-function isNothing(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return code === 'ENOTFOUND' || code === 'ENODATA'
 }

@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+import type { ProofMode } from '@prepaint/contract/api/proof.ts'
+import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { emptyTables, invalidatedBy, openTestDatabase } from '../../../../../test/support/database.ts'
+import { askForSubjects, bringForward, runDueTasks } from '../../../../../test/support/tasks.ts'
+import { createAccount } from '../../accounts/accounts.ts'
+import { readServedCertificate } from '../../certificates/stored-certificate.ts'
+import { readKept } from '../../snapshot/kept-domains.ts'
+import { createDomain, deleteDomain, moveDomain } from '../domain-changes.ts'
+import { domainByHost } from '../domains.ts'
+import { applyProofMode } from './ask-for-proof.ts'
+import { DomainProofs, PROOF_CHECKS_AN_HOUR } from './domain-proofs.ts'
+import { formerAccounts, removeOldFormers } from './former-names.ts'
+import type { ProofLook } from './look-for-proof.ts'
+import { ProofLooks } from './proof-looks.ts'
+import type { ProvenDomain } from './stored-proof.ts'
+
+const DAY_MS = 86_400_000
+const database = await openTestDatabase()
+const { pool, column } = database
+const SHOP = 'shop.example.com' as DomainName
+
+const clock = { atMs: 0, nowMs: () => clock.atMs }
+const view = () => ({ plans: DEFAULT_PLANS, nowMs: clock.atMs })
+let accounts = 0
+let one: AccountId
+let two: AccountId
+/** What every look finds. */
+let look: ProofLook
+let looks = 0
+const told: string[] = []
+const newProofs = (speed = 1) =>
+  new DomainProofs(
+    pool,
+    clock,
+    {
+      look: async () => {
+        looks++
+        return look
+      },
+      tellLost: async ({ name }) => void told.push(name),
+    },
+    speed,
+  )
+const proofs = newProofs()
+const task = (mode: ProofMode = 'takeover', speed = 1) =>
+  new ProofLooks(pool, newProofs(speed), clock, { mode, speed })
+
+const missing = (site: 'here' | 'elsewhere' | 'none' | 'silent'): ProofLook => ({
+  kind: 'missing',
+  error: `not found, ${site}`,
+  isRecordAbsent: true,
+  site,
+})
+const FOUND: ProofLook = { kind: 'found', method: 'dns' }
+
+async function newAccount(): Promise<AccountId> {
+  const email = `owner-${++accounts}@example.com`
+  return (await createAccount(pool, DEFAULT_PLANS, { email, plan: 'enterprise', password: null })).id
+}
+
+/** As the API does it. */
+async function add(account: AccountId, proof: ProofMode = 'takeover', name = SHOP): Promise<ProvenDomain> {
+  const input = { name, originUrl: 'https://origin.example.com', proof }
+  const { id } = await createDomain(pool, account, input, view())
+  await proofs.settle({ id, account, name })
+  return { id, account, name }
+}
+
+async function proofOf(domain: ProvenDomain) {
+  const { state, served, method, error, deadline } = await proofs.read(domain)
+  return { state, served, method, error, deadline }
+}
+
+const isServed = async (name = SHOP) => (await domainByHost(pool, name, () => [])) !== null
+const actionsOf = (account: AccountId) =>
+  column<string>(`select action from audit_entry where account_id = $1 and action like 'domain.%' order by id`, account)
+
+beforeEach(async () => {
+  await emptyTables(pool, 'domain, domain_former, task, rate, audit_entry cascade')
+  clock.atMs = Date.now()
+  look = missing('none')
+  looks = 0
+  told.length = 0
+  one = await newAccount()
+  two = await newAccount()
+})
+
+describe('a name that another account had', () => {
+  // Proves decided "Proof of a domain"
+  it('and that leads here is not served for a new account, until that has proven it', async () => {
+    await add(one)
+    assert.equal(await isServed(), true)
+    await deleteDomain(pool, one, SHOP)
+    look = missing('here')
+    const taken = await add(two)
+    const asked = { state: 'asked', served: false, method: null, error: 'not found, here', deadline: null }
+    assert.deepEqual(await proofOf(taken), asked)
+    assert.equal(await isServed(), false)
+    assert.deepEqual(await readKept(pool, [SHOP]), [], 'the snapshot of edges has it as unknown')
+    look = FOUND
+    const announced = await invalidatedBy(database, () => proofs.check(taken))
+    assert.deepEqual(announced.slice(0, 1), [{ host: SHOP }])
+    assert.deepEqual(await proofOf(taken), { ...asked, state: 'proven', served: true, method: 'dns', error: null })
+    assert.equal(await isServed(), true)
+    assert.deepEqual(await actionsOf(two), ['domain.added', 'domain.proven'])
+  })
+
+  it('is free for the account that had it, which is not asked', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    look = missing('here')
+    const again = await add(one)
+    assert.deepEqual((await proofOf(again)).state, 'not-asked')
+    assert.equal(looks, 0)
+  })
+
+  it('is free for the account that had it, after another that never was served', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    look = missing('here')
+    await add(two)
+    await deleteDomain(pool, two, SHOP)
+    assert.deepEqual(await formerAccounts(pool, SHOP), [one])
+    assert.equal((await proofOf(await add(one))).state, 'not-asked')
+  })
+
+  it('and that leads elsewhere, or nowhere, is served at once', async () => {
+    await add(one)
+    for (const site of ['elsewhere', 'none'] as const) {
+      await deleteDomain(pool, site === 'elsewhere' ? one : two, SHOP)
+      look = missing(site)
+      const owner = site === 'elsewhere' ? two : one
+      assert.deepEqual(await proofOf(await add(owner)), {
+        ...{ state: 'not-asked', served: true, method: null, error: null, deadline: null },
+      })
+      assert.equal(await isServed(), true)
+    }
+  })
+
+  it('is not served while nobody knows where it leads, and looked at every minute', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    look = missing('silent')
+    const taken = await add(two)
+    assert.equal((await proofOf(taken)).served, false)
+    look = missing('elsewhere')
+    await bringForward(pool, 60_000)
+    await runDueTasks(pool, task())
+    assert.equal((await proofOf(taken)).state, 'not-asked')
+    assert.equal(await isServed(), true)
+    await bringForward(pool, 30 * DAY_MS)
+    await runDueTasks(pool, task())
+    assert.equal(looks, 2, 'nothing is looked for any more')
+  })
+
+  it('is asked about for 400 days, also when the account is deleted', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    await pool.query('delete from account where id = $1', [one])
+    look = missing('here')
+    const taken = await add(two)
+    assert.equal((await proofOf(taken)).state, 'asked')
+    await deleteDomain(pool, two, SHOP)
+    await pool.query(`update domain_former set ended_at = now() - interval '399 days 23 hours'`)
+    assert.equal(await removeOldFormers(pool), 0)
+    const again = await add(two)
+    assert.equal((await proofOf(again)).state, 'asked')
+    await deleteDomain(pool, two, SHOP)
+    await pool.query(`update domain_former set ended_at = now() - interval '400 days 1 second'`)
+    assert.equal((await proofOf(await add(two))).state, 'not-asked')
+    assert.equal(await removeOldFormers(pool), 1)
+  })
+
+  it('is not asked about where proofs are off', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    look = missing('here')
+    assert.equal((await proofOf(await add(two, 'off'))).state, 'not-asked')
+  })
+})
+
+describe('where a proof is required', () => {
+  const required = (speed = 1) => applyProofMode(pool, { mode: 'required', nowMs: clock.atMs, speed })
+
+  it('a new domain is not served, gets no certificate and is looked for by the task', async () => {
+    const domain = await add(one, 'required')
+    assert.deepEqual([(await proofOf(domain)).served, await isServed(), looks], [false, false, 0])
+    await pool.query(
+      `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
+       values ($1, 'own', 'chain', '\\x00', now(), now() + interval '1 day')`,
+      [domain.id],
+    )
+    assert.equal(await readServedCertificate(pool, SHOP), null)
+    look = FOUND
+    await bringForward(pool, 600_000)
+    await runDueTasks(pool, task())
+    assert.equal(await isServed(), true)
+    assert.notEqual(await readServedCertificate(pool, SHOP), null)
+    assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.proven'])
+  })
+
+  it('domains of before are proven by live requests of the last 30 days; others are served for 30 days', async () => {
+    const named = (name: string) => add(one, 'off', `${name}.example.com` as DomainName)
+    const live = await named('live')
+    const people = await named('people')
+    const old = await named('old')
+    const front = await named('front')
+    const seen = (domain: ProvenDomain, way: string, days: number) =>
+      pool.query(
+        `insert into integration_way values ($1, $2, $3, $3, 'Googlebot', '/', null, null)`,
+        [domain.id, way, new Date(clock.atMs - days * DAY_MS)],
+      )
+    const visited = (domain: ProvenDomain) =>
+      pool.query(
+        `insert into traffic_folded_day (domain_id, day, search_visits, pages, hits, hourly_pages, hourly_hits, lines)
+         values ($1, $2, 0, 0, 0, '{}', '{}', '{}')`,
+        [domain.id, new Date(clock.atMs - DAY_MS)],
+      )
+    await seen(live, 'proxy', 29)
+    await seen(old, 'proxy', 31)
+    await seen(front, 'middleware', 1)
+    await visited(people)
+    await visited(front)
+    await required()
+    const deadline = new Date(clock.atMs + 30 * DAY_MS).toISOString()
+    const byTraffic = { state: 'proven', served: true, method: 'traffic', error: null, deadline: null }
+    const asked = { state: 'asked', served: true, method: null, error: null, deadline }
+    assert.deepEqual(await proofOf(live), byTraffic)
+    assert.deepEqual(await proofOf(people), byTraffic)
+    assert.deepEqual(await proofOf(old), asked)
+    assert.deepEqual(await proofOf(front), asked)
+    clock.atMs += DAY_MS
+    await required()
+    assert.deepEqual(await proofOf(old), asked, 'a second start changes nothing')
+    assert.equal((await actionsOf(one)).filter((action) => action === 'domain.proven').length, 2)
+  })
+
+  it('a domain of before is served until its deadline, and then as soon as it is proven', async () => {
+    const domain = await add(one, 'off')
+    await required(10)
+    clock.atMs += 3 * DAY_MS - 1
+    await bringForward(pool, 3 * DAY_MS)
+    await runDueTasks(pool, task('required', 10))
+    assert.equal(await isServed(), true)
+    clock.atMs += 1
+    await bringForward(pool, 1)
+    await runDueTasks(pool, task('required', 10))
+    assert.equal(await isServed(), false)
+    look = FOUND
+    await proofs.check(domain)
+    assert.equal(await isServed(), true)
+  })
+
+  it('and is required no longer, those that were asked are served', async () => {
+    const domain = await add(one, 'required')
+    await applyProofMode(pool, { mode: 'takeover', nowMs: clock.atMs, speed: 1 })
+    assert.deepEqual([(await proofOf(domain)).state, await isServed()], ['not-asked', true])
+  })
+
+  it('and is required no longer, a name that another account had is asked about until proofs are off', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    look = missing('here')
+    await add(two)
+    await applyProofMode(pool, { mode: 'takeover', nowMs: clock.atMs, speed: 1 })
+    assert.equal(await isServed(), false)
+    await applyProofMode(pool, { mode: 'off', nowMs: clock.atMs, speed: 1 })
+    assert.equal(await isServed(), true)
+  })
+})
+
+describe('a proof that was found', () => {
+  it('is looked at weekly, is lost after two misses a day apart, and its owners are told once', async () => {
+    const domain = await add(one)
+    look = FOUND
+    await proofs.check(domain)
+    look = missing('elsewhere')
+    const runAfter = async (ms: number) => {
+      clock.atMs += ms
+      await bringForward(pool, ms)
+      return runDueTasks(pool, task())
+    }
+    assert.equal(await runAfter(7 * DAY_MS - 60_000), 0)
+    assert.equal(await runAfter(60_000), 1)
+    assert.equal((await proofOf(domain)).state, 'proven')
+    assert.equal(await runAfter(DAY_MS), 1)
+    assert.deepEqual([(await proofOf(domain)).state, await isServed(), told], ['lost', true, [SHOP]])
+    assert.equal(await runAfter(7 * DAY_MS), 1)
+    assert.deepEqual(told, [SHOP])
+    look = FOUND
+    await proofs.check(domain)
+    assert.equal((await proofOf(domain)).state, 'proven')
+  })
+
+  it('is looked at again after a restored backup, as what is asked for', async () => {
+    look = FOUND
+    await proofs.check(await add(one))
+    await add(two, 'required', 'new.example.com' as DomainName)
+    await pool.query('delete from task')
+    await askForSubjects(pool, task())
+    assert.equal((await column(`select key from task where kind = 'domain-proof'`)).length, 3)
+  })
+})
+
+describe('checks of owners', () => {
+  it('are 30 an hour of an account, and not one more; others are not held up', async () => {
+    const domain = await add(one)
+    for (let n = 0; n < PROOF_CHECKS_AN_HOUR; n++) await proofs.check(domain)
+    await assert.rejects(proofs.check(domain), { code: 'too_many_checks' })
+    await proofs.check(await add(two, 'takeover', 'other.example.com' as DomainName))
+    await pool.query(`update rate set moments[1] = now() - interval '3601 seconds'`)
+    await proofs.check(domain)
+  })
+
+  it('of one account leave places to others, however many it asks for at once', async () => {
+    const { promise: held, resolve } = Promise.withResolvers<void>()
+    let begun = 0
+    const slow = new DomainProofs(
+      pool,
+      clock,
+      {
+        look: async () => {
+          begun++
+          await held
+          return FOUND
+        },
+        tellLost: async () => {},
+      },
+      1,
+    )
+    const domain = await add(one)
+    const mine = Array.from({ length: 20 }, () => slow.check(domain).then(() => 'done', (error) => error.code))
+    const other = slow.check(await add(two, 'takeover', 'other.example.com' as DomainName))
+    resolve()
+    assert.equal((await other).state, 'proven')
+    const ends = await Promise.all(mine)
+    assert.equal(ends.filter((end) => end === 'done').length, 8)
+    assert.equal(begun, 9)
+  })
+
+  it('of a domain that was not asked are kept, and change nothing of how it is served', async () => {
+    const domain = await add(one)
+    await proofs.check(domain)
+    const kept = await proofs.read(domain)
+    assert.deepEqual([kept.state, kept.served, kept.error], ['not-asked', true, 'not found, none'])
+    assert.equal(kept.checked_at, new Date(clock.atMs).toISOString())
+  })
+
+  it('of a domain that was deleted meanwhile find nothing', async () => {
+    const domain = await add(one)
+    await deleteDomain(pool, one, SHOP)
+    await assert.rejects(proofs.check(domain), { code: 'domain_not_found' })
+    assert.deepEqual(await column('select 1 from domain_proof'), [])
+  })
+})
+
+describe('the operator', () => {
+  it('vouches for an account', async () => {
+    const domain = await add(one, 'required')
+    assert.equal((await proofs.vouch(domain)).method, 'operator')
+    assert.equal(await isServed(), true)
+    assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.proven'])
+  })
+
+  it('moves a name: nothing of the account that had it is left, and neither is told of the other', async () => {
+    const { id } = await add(one)
+    await pool.query(`insert into domain_tags values ($1, '{red}')`, [id])
+    look = missing('here')
+    const input = { name: SHOP, originUrl: 'https://new.example.com' }
+    const moved = await moveDomain(pool, { from: one, id, to: two }, input, view())
+    assert.notEqual(moved.id, id)
+    assert.equal(moved.origin_url, 'https://new.example.com')
+    assert.deepEqual(await column('select account_id from domain'), [two])
+    assert.deepEqual(await column('select 1 from domain_tags'), [])
+    assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.moved'])
+    assert.deepEqual(await actionsOf(two), ['domain.moved'])
+    const [told] = await column<string>(`select details::text || coalesce(target, '') from audit_entry where account_id = $1 and action = 'domain.moved'`, two)
+    assert.doesNotMatch(told!, /owner-|account/)
+    assert.deepEqual(await formerAccounts(pool, SHOP), [one])
+    const again = { from: two, id: moved.id, to: two }
+    await assert.rejects(moveDomain(pool, again, input, view()), { code: 'domain_exists' })
+  })
+})
