@@ -83,11 +83,11 @@ import { firstAccountLine } from './first-account.ts'
 import { IdleMemory } from './idle-memory.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
-import { lostProofTeller } from './lost-proof.ts'
 import { openDiskTier } from './open-disk-tier.ts'
 import { type OpenEdge, openEdge } from './open-edge.ts'
 import { Outage } from './outage.ts'
 import { PeopleFirst } from './people-first.ts'
+import { ProofLetters } from './proof-letters.ts'
 import { browserState, checkEdge, checkReadiness, createReadinessServer } from './readiness.ts'
 import { Retention } from './retention.ts'
 
@@ -144,7 +144,7 @@ export class Node {
   #engine: Engine | null = null
   #worker: QueueWorker | null = null
   #registration: Registration | null = null
-  #proofs: DomainProofs | null = null
+  #proofs: ProofLooks | null = null
   #processes: EdgeProcesses | null = null
   #startProcesses: () => Promise<void> = async () => {}
   #addresses: NodeAddresses | null = null
@@ -453,7 +453,6 @@ export class Node {
     const guard = this.#guard
     const mailer = config.mail === null ? null : await Mailer.start(config.mail, log)
     const proofs = this.#createProofs(mailer)
-    this.#proofs = proofs
     const events = new Events(pool, this.#listener, clock, log, { plans: config.plans })
     const app = await createApiServer(
       {
@@ -569,20 +568,24 @@ export class Node {
   }
 
   #createProofs(mailer: Mailer | null): DomainProofs {
-    const { publicUrl, edgeTarget: target, notifySpeed: speed } = this.#config
+    const { publicUrl, edgeTarget: target, notifySpeed: speed, domainProof: mode } = this.#config
     const pool = this.#pool
     const guard = this.#guard
     const names = this.#names
-    const tellLost = lostProofTeller(pool, mailer, publicUrl ?? '', this.#log)
-    const look: ProofParts['look'] = (domain) => lookForProof(pool, domain, { guard, names, target })
-    return new DomainProofs(pool, this.#clock, { look, tellLost }, speed)
+    const letters = new ProofLetters(pool, mailer, publicUrl ?? '', this.#log)
+    const parts: ProofParts = {
+      look: (domain) => lookForProof(pool, domain, { guard, names, target }),
+      tellLost: (domain) => letters.tellLost(domain),
+    }
+    const proofs = new DomainProofs(pool, this.#clock, parts, speed)
+    this.#proofs = new ProofLooks(pool, proofs, this.#clock, (...asked) => letters.tellAsked(...asked), { mode, speed })
+    return proofs
   }
 
   /** Brings the domains of before in line with PREPAINT_DOMAIN_PROOF, and looks for their proofs from now on. */
   async #lookForProofs(): Promise<void> {
-    if (this.#proofs === null) return
-    const { domainProof: mode, notifySpeed: speed } = this.#config
-    const looks = new ProofLooks(this.#pool, this.#proofs, this.#clock, { mode, speed })
+    const looks = this.#proofs
+    if (looks === null) return
     await looks.applyMode()
     this.#tasks.add(looks)
   }

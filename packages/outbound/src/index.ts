@@ -5,7 +5,7 @@ export { type Answering, askAddresses, findsAnswer, insideTls, type LookForUs } 
 export { createFetchText, type FetchText, type GetOptions, readText } from './get.ts'
 export { type ConnectFault, connectFault, guardedConnect } from './guarded-connect.ts'
 export { type Lookup, lookupAddresses } from './lookup.ts'
-export { isNoRecord, isNoServer, NameServers } from './name-servers.ts'
+export { isNoRecord, NameServers } from './name-servers.ts'
 export {
   type Authority,
   DEFAULT_PORTS,

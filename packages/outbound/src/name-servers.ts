@@ -4,7 +4,7 @@ import { AddressLookup, type Lookup } from './lookup.ts'
 const TIMEOUT_MS = 2_000
 
 /** What the DNS says of a name: all A and AAAA records, and the targets of CNAME records, in order. */
-export type NameRecords = { addresses: string[]; aliases: string[] }
+type NameRecords = { addresses: string[]; aliases: string[] }
 
 /** The name servers of the machine, or those that the operator names (`address` or `address:port`). */
 export class NameServers {
@@ -18,7 +18,7 @@ export class NameServers {
     this.lookup = (name) => addresses.find(name)
   }
 
-  /** Reads the records of a name, without the hosts file, which visitors do not have. Rejects as `isNoRecord` and `isNoServer` say. */
+  /** Reads the records of a name, without the hosts file, which visitors do not have. Rejects if there is none (`isNoRecord`), or if the name servers do not answer. */
   async records(name: string): Promise<NameRecords> {
     const resolver = this.#open()
     const [v4, v6, alias] = await Promise.allSettled([
@@ -52,15 +52,6 @@ export class NameServers {
 
 /** Whether a look-up failed because the name has no such record. */
 export function isNoRecord(error: unknown): boolean {
-  const code = codeOf(error)
+  const code = error instanceof Error && 'code' in error ? error.code : null
   return code === 'ENOTFOUND' || code === 'ENODATA'
-}
-
-/** Whether a look-up failed because this machine has no name server, rather than because one gave no answer. */
-export function isNoServer(error: unknown): boolean {
-  return codeOf(error) === 'ECONNREFUSED'
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : null
 }

@@ -19,6 +19,7 @@ create table domain_former (
   name_hash  bytea not null,
   account_id integer references account on delete set null,
   ended_at   timestamptz not null,
+  addresses  text[] not null default '{}',
   unique (name_hash, account_id)
 );
 create index domain_former_account on domain_former (account_id);

@@ -48,6 +48,32 @@ export function writeProofLost(letter: { to: string; domain: string; url: string
   }
 }
 
+/** Domains that a letter names. */
+const NAMED = 20
+
+/** Tells an owner that domains of before must be proven until then. `url`: the list of domains. */
+export function writeProofsAsked(letter: {
+  to: string
+  domains: readonly string[]
+  deadlineMs: number
+  url: string
+}): Mail {
+  const { to, domains, deadlineMs, url } = letter
+  const until = `${new Date(deadlineMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const more = domains.length > NAMED ? [`and ${domains.length - NAMED} more`] : []
+  const lines = [
+    `The operator of your installation now asks for a proof that names are yours. These domains are served without one until ${until}:`,
+    ...domains.slice(0, NAMED),
+    ...more,
+    'The page of each domain shows the DNS record, file or tag that proves it.',
+  ]
+  const foot = [{ text: 'You get this e-mail because you are an owner of the account.' }]
+  return {
+    to,
+    ...compose('Prove that your domains are yours', [{ lines, link: { url, label: 'See the domains' } }], foot),
+  }
+}
+
 /** Two letters about a change of address: the new one confirms it, the old one can undo it. `url` has the token. */
 export function writeEmailChange(
   kind: 'confirm' | 'undo',

@@ -75,12 +75,14 @@ create table domain_proof (
 );
 create index domain_proof_account on domain_proof (account_id);
 
--- Accounts that had a name, for 400 days: their DNS may still lead here. Null: an account that was deleted.
+-- Accounts that had a name, for 400 days: their DNS may still lead here. Null: an account that was deleted. `addresses`: those
+-- of the name, if it led here then.
 create table domain_former (
   id         integer generated always as identity primary key,
   name_hash  bytea not null,
   account_id integer references account on delete set null,
   ended_at   timestamptz not null,
+  addresses  text[] not null default '{}',
   unique (name_hash, account_id)
 );
 create index domain_former_account on domain_former (account_id);

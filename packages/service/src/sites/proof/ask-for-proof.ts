@@ -48,21 +48,24 @@ const REPLACED = `
      method = excluded.method, asked_at = excluded.asked_at, deadline = excluded.deadline, error = null, missed_at = null
    where domain_proof.state = 'not-asked'`
 
+type AskedDomain = { id: DomainId; account: AccountId; name: DomainName }
+
 const LIVE_WITHIN_MS = 30 * 86_400_000
 
 /**
  * Brings domains of before in line with the mode. Required: those with live requests in the last 30 days are proven by that;
  * the others are asked, and served for 30 days (divided by `speed`). Otherwise those that were asked for that reason are asked
- * no longer.
+ * no longer. Returns those that are asked from now on.
  */
 export async function applyProofMode(
   pool: pg.Pool,
   { mode, nowMs, speed }: { mode: ProofMode; nowMs: number; speed: number },
-): Promise<void> {
-  await retriedTransaction(pool, async (client) => {
+): Promise<{ asked: AskedDomain[]; deadlineMs: number }> {
+  const deadlineMs = nowMs + GRACE_MS / speed
+  const asked = await retriedTransaction(pool, async (client) => {
     if (mode !== 'required') {
       await stopAsking(client, mode === 'off' ? ['former', 'takeover', 'required'] : ['required'])
-      return
+      return []
     }
     const since = new Date(nowMs - LIVE_WITHIN_MS)
     await recordEach(
@@ -73,17 +76,18 @@ export async function applyProofMode(
        returning account_id, (select custom_domain from domain d where d.id = domain_id) as domain`,
       [since],
     )
-    const deadline = new Date(nowMs + GRACE_MS / speed)
-    const { rows } = await client.query<{ id: DomainId; account: AccountId }>(
+    const { rows } = await client.query<AskedDomain>(
       `insert into domain_proof (domain_id, account_id, state, served, reason, asked_at, deadline)
        select id, account_id, 'asked', true, 'required', $2, $3 from (${UNASKED}) u where not is_live order by id ${REPLACED}
-       returning domain_id as id, account_id as account`,
-      [since, new Date(nowMs), deadline],
+       returning domain_id as id, account_id as account, (select custom_domain from domain d where d.id = domain_id) as name`,
+      [since, new Date(nowMs), new Date(deadlineMs)],
     )
     for (const { id: key, account: accountId } of rows) {
       await askTask(client, { kind: PROOF_TASK, key, accountId, afterMs: FIRST_LOOK_MS.required / speed })
     }
+    return rows
   })
+  return { asked, deadlineMs }
 }
 
 async function stopAsking(client: Queryable, reasons: readonly string[]): Promise<void> {

@@ -31,6 +31,7 @@ let two: AccountId
 let look: ProofLook
 let looks = 0
 const told: string[] = []
+const asked: unknown[] = []
 const newProofs = (speed = 1) =>
   new DomainProofs(
     pool,
@@ -46,9 +47,15 @@ const newProofs = (speed = 1) =>
   )
 const proofs = newProofs()
 const task = (mode: ProofMode = 'takeover', speed = 1) =>
-  new ProofLooks(pool, newProofs(speed), clock, { mode, speed })
+  new ProofLooks(
+    pool,
+    newProofs(speed),
+    clock,
+    async (account, domains, deadlineMs) => void asked.push({ account, domains, deadlineMs }),
+    { mode, speed },
+  )
 
-const missing = (site: 'here' | 'elsewhere' | 'none' | 'silent'): ProofLook => ({
+const missing = (site: Extract<ProofLook, { kind: 'missing' }>['site']): ProofLook => ({
   kind: 'missing',
   error: `not found, ${site}`,
   isRecordAbsent: true,
@@ -84,6 +91,7 @@ beforeEach(async () => {
   look = missing('none')
   looks = 0
   told.length = 0
+  asked.length = 0
   one = await newAccount()
   two = await newAccount()
 })
@@ -127,12 +135,15 @@ describe('a name that another account had', () => {
     assert.equal((await proofOf(await add(one))).state, 'not-asked')
   })
 
-  it('and that leads elsewhere, or nowhere, is served at once', async () => {
+  it('and that leads elsewhere, nowhere, or where nothing answers, is served at once', async () => {
     await add(one)
-    for (const site of ['elsewhere', 'none'] as const) {
-      await deleteDomain(pool, site === 'elsewhere' ? one : two, SHOP)
+    for (const [site, before, owner] of [
+      ['elsewhere', one, two],
+      ['none', two, one],
+      ['silent', one, two],
+    ] as const) {
+      await deleteDomain(pool, before, SHOP)
       look = missing(site)
-      const owner = site === 'elsewhere' ? two : one
       assert.deepEqual(await proofOf(await add(owner)), {
         ...{ state: 'not-asked', served: true, method: null, error: null, deadline: null },
       })
@@ -140,10 +151,10 @@ describe('a name that another account had', () => {
     }
   })
 
-  it('is not served while nobody knows where it leads, and looked at every minute', async () => {
+  it('is not served while no name server says where it leads, and looked at every minute', async () => {
     await add(one)
     await deleteDomain(pool, one, SHOP)
-    look = missing('silent')
+    look = missing('unknown')
     const taken = await add(two)
     assert.equal((await proofOf(taken)).served, false)
     look = missing('elsewhere')
@@ -172,6 +183,17 @@ describe('a name that another account had', () => {
     await pool.query(`update domain_former set ended_at = now() - interval '400 days 1 second'`)
     assert.equal((await proofOf(await add(two))).state, 'not-asked')
     assert.equal(await removeOldFormers(pool), 1)
+  })
+
+  it('is remembered with its addresses, if it led here', async () => {
+    const { id } = await add(one)
+    await pool.query(`insert into dns_look (domain_id, state, addresses) values ($1, 'reaches-us', '{192.0.2.7}')`, [id])
+    await deleteDomain(pool, one, SHOP)
+    assert.deepEqual(await column('select addresses from domain_former'), [['192.0.2.7']])
+    const { id: again } = await add(one)
+    await pool.query(`insert into dns_look (domain_id, state, addresses) values ($1, 'elsewhere', '{192.0.2.8}')`, [again])
+    await deleteDomain(pool, one, SHOP)
+    assert.deepEqual(await column('select addresses from domain_former'), [[]])
   })
 
   it('is not asked about where proofs are off', async () => {
@@ -236,6 +258,19 @@ describe('where a proof is required', () => {
     await required()
     assert.deepEqual(await proofOf(old), asked, 'a second start changes nothing')
     assert.equal((await actionsOf(one)).filter((action) => action === 'domain.proven').length, 2)
+  })
+
+  it('the owners of domains of before are told once, all domains of an account together', async () => {
+    for (const name of ['a', 'b']) await add(one, 'off', `${name}.example.com` as DomainName)
+    await add(two, 'off')
+    const looks = task('required', 10)
+    await looks.applyMode()
+    await looks.applyMode()
+    const deadlineMs = clock.atMs + 3 * DAY_MS
+    assert.deepEqual(asked, [
+      { account: one, domains: ['a.example.com', 'b.example.com'], deadlineMs },
+      { account: two, domains: [SHOP], deadlineMs },
+    ])
   })
 
   it('a domain of before is served until its deadline, and then as soon as it is proven', async () => {

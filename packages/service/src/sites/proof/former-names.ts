@@ -12,11 +12,12 @@ const REMEMBERED_DAYS = 400
  */
 export async function rememberFormer(client: Queryable, account: AccountId, domain: DomainId): Promise<void> {
   await client.query(
-    `insert into domain_former (name_hash, account_id, ended_at)
-     select sha256(convert_to(d.custom_domain, 'UTF8')), d.account_id, clock_timestamp()
-       from domain d left join domain_proof p on p.domain_id = d.id
+    `insert into domain_former (name_hash, account_id, ended_at, addresses)
+     select sha256(convert_to(d.custom_domain, 'UTF8')), d.account_id, clock_timestamp(),
+            case when l.state = 'reaches-us' then l.addresses else '{}' end
+       from domain d left join domain_proof p on p.domain_id = d.id left join dns_look l on l.domain_id = d.id
       where d.id = $1 and d.account_id = $2 and coalesce(p.served or p.deadline is not null, true)
-     on conflict (name_hash, account_id) do update set ended_at = excluded.ended_at`,
+     on conflict (name_hash, account_id) do update set ended_at = excluded.ended_at, addresses = excluded.addresses`,
     [domain, account],
   )
 }
@@ -27,6 +28,25 @@ export async function hadOthers(db: Queryable, account: AccountId, name: DomainN
     `select from domain_former where name_hash = $1 and account_id is distinct from $2
         and ended_at > clock_timestamp() - make_interval(days => $3) limit 1`,
     [hashOf(name), account, REMEMBERED_DAYS],
+  )
+  return rowCount !== 0
+}
+
+/** Returns whether the name led here when an account had it. */
+export async function didLeadHere(db: Queryable, name: DomainName): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from domain_former where name_hash = $1 and addresses <> '{}' limit 1`,
+    [hashOf(name)],
+  )
+  return rowCount !== 0
+}
+
+/** Returns whether one of the addresses of a name is of this installation, as nodes found it at other names or at this one. */
+export async function areOurs(db: Queryable, name: DomainName, addresses: readonly string[]): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from dns_look where state = 'reaches-us' and addresses && $2
+     union all select from domain_former where name_hash = $1 and addresses && $2 limit 1`,
+    [hashOf(name), addresses],
   )
   return rowCount !== 0
 }

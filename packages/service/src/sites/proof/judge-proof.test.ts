@@ -9,7 +9,8 @@ const START_MS = Date.UTC(2026, 10, 15)
 const at = (afterMs: number, speed = 1) => ({ nowMs: START_MS + afterMs, speed })
 
 const found = (method: 'dns' | 'file' | 'meta'): ProofLook => ({ kind: 'found', method })
-const missing = (site: 'here' | 'elsewhere' | 'none' | 'silent', isRecordAbsent = true): ProofLook => ({
+type Site = Extract<ProofLook, { kind: 'missing' }>['site']
+const missing = (site: Site, isRecordAbsent = true): ProofLook => ({
   kind: 'missing',
   error: 'none',
   isRecordAbsent,
@@ -37,14 +38,14 @@ describe('a proof that is asked for', () => {
     assert.deepEqual(shown(judgeProof(asked('takeover'), missing('here'), at(0))), ['asked', false, null, 'none'])
   })
 
-  it('of a name that another account had stays asked where the name leads here, or where nobody can say', () => {
+  it('of a name that another account had stays asked where the name leads here, or may do so', () => {
     assert.equal(judgeProof(asked('former'), missing('here'), at(0)).reason, 'takeover')
-    const silent = judgeProof(asked('former'), missing('silent'), at(0))
-    assert.deepEqual([silent.reason, silent.served], ['former', false])
+    const unknown = judgeProof(asked('former'), missing('unknown', false), at(0))
+    assert.deepEqual([unknown.reason, unknown.served], ['former', false])
   })
 
   it('of a name that another account had is asked for no longer where the name does not lead here', () => {
-    for (const site of ['elsewhere', 'none'] as const) {
+    for (const site of ['elsewhere', 'none', 'silent'] as const) {
       assert.deepEqual(shown(judgeProof(asked('former'), missing(site), at(0))), ['not-asked', true, null, null])
     }
   })
@@ -76,7 +77,8 @@ describe('a proof that was found', () => {
 
   it('is not missed where nobody can say: name servers or a site that do not answer', () => {
     assert.equal(judgeProof(proven('dns'), missing('elsewhere', false), at(0)).missedAtMs, null)
-    assert.equal(judgeProof(proven('file'), missing('silent'), at(0)).missedAtMs, null)
+    for (const site of ['silent', 'unknown'] as const)
+      assert.equal(judgeProof(proven('file'), missing(site), at(0)).missedAtMs, null)
   })
 
   it('as a file or tag stands as long as the name leads here; a record must stay', () => {

@@ -79,8 +79,8 @@ export function judgeProof(before: ProofState, look: ProofLook, { nowMs, speed }
     return { ...after, state: isLost ? 'lost' : 'proven', error: look.error, missedAtMs }
   }
   if (before.reason === 'former') {
-    if (look.site === 'none' || look.site === 'elsewhere') return { ...NOT_ASKED, checkedAtMs: nowMs }
-    return { ...after, reason: look.site === 'here' ? 'takeover' : 'former', error: look.error }
+    if (look.site === 'here') return { ...after, reason: 'takeover', error: look.error }
+    return look.site === 'unknown' ? { ...after, error: look.error } : { ...NOT_ASKED, checkedAtMs: nowMs }
   }
   return { ...after, error: look.error }
 }

@@ -8,7 +8,7 @@ import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import { createAddressGuard, NameServers } from '@prepaint/outbound'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
-import { openTestDatabase } from '../../../../../test/support/database.ts'
+import { insertDomain, openTestDatabase } from '../../../../../test/support/database.ts'
 import { freePort, listening, serve } from '../../../../../test/support/loopback.ts'
 import { startNameServer, type Zone } from '../../../../../test/support/name-server.ts'
 import { lookForProof } from './look-for-proof.ts'
@@ -76,7 +76,15 @@ async function found(options?: LookOptions): Promise<unknown[]> {
   return result.kind === 'found' ? [result.method] : [result.site, result.error]
 }
 
-beforeEach(() => {
+/** Another account had the name, which led to these addresses of ours. */
+const remembered = (addresses: string[]) =>
+  pool.query(
+    `insert into domain_former (name_hash, ended_at, addresses) values (sha256(convert_to($1, 'UTF8')), now(), $2)`,
+    [name, addresses],
+  )
+
+beforeEach(async () => {
+  await pool.query('truncate domain_former')
   for (const key of Object.keys(zone)) delete zone[key]
   zone[name] = ['127.0.0.1']
   site = text({})
@@ -114,6 +122,8 @@ describe('the TXT record', () => {
     })
     zone[name] = 'fails'
     assert.equal((await found())[0], 'silent')
+    await remembered(['192.0.2.7'])
+    assert.equal((await found())[0], 'unknown', 'it led here when another account had it')
   })
 })
 
@@ -238,6 +248,20 @@ describe('a name that leads to this installation', () => {
     assert.equal((await found({ target: { host: 'edge.example.net', addresses: [] } }))[0], 'here')
     assert.equal(seen.length, 0)
     assert.deepEqual(await found({ target: { host: null, addresses: ['127.0.0.9'] } }), ['file'])
+  })
+
+  it('is known by addresses at which it led here before, and other names do, also if nothing answers there', async () => {
+    zone[name] = ['127.0.0.3']
+    assert.equal((await found())[0], 'silent')
+    await remembered(['127.0.0.3', '192.0.2.7'])
+    assert.equal((await found())[0], 'here')
+    await pool.query('truncate domain_former')
+    const other = await insertDomain(pool, 'other.example.com')
+    await pool.query(`insert into dns_look (domain_id, state, addresses) values ($1, 'elsewhere', '{127.0.0.3}')`, [other])
+    assert.equal((await found())[0], 'silent')
+    await pool.query(`update dns_look set state = 'reaches-us'`)
+    assert.equal((await found())[0], 'here')
+    await pool.query('delete from domain')
   })
 })
 

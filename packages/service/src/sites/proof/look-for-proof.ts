@@ -1,21 +1,21 @@
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
-import { type AddressGuard, isNoRecord, isNoServer, type NameServers } from '@prepaint/outbound'
+import { type AddressGuard, isNoRecord, type NameServers } from '@prepaint/outbound'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { askSite, type SiteAnswer, type SitePorts } from './ask-site.ts'
+import { areOurs, didLeadHere } from './former-names.ts'
 import { publishMark, withdrawMark } from './marks.ts'
 import { isInFile, isInHead, isInTexts, PROOF_PATH, proofToken, recordNames } from './proof-records.ts'
 
-export type ShownProof = 'dns' | 'file' | 'meta'
-
 /**
  * What answers where the DNS leads. `here`: this installation, at one address at least. `elsewhere`: others only. `none`:
- * the name has no address. `silent`: nobody knows, because nothing answered, or no name server did.
+ * the name has no address. `silent`: nothing answers, at addresses that were never this installation's. `unknown`: no name
+ * server says where a name leads that did lead here.
  */
-export type SiteFound = 'here' | 'elsewhere' | 'none' | 'silent'
+type SiteFound = 'here' | 'elsewhere' | 'none' | 'silent' | 'unknown'
 
 export type ProofLook =
-  | { kind: 'found'; method: ShownProof }
+  | { kind: 'found'; method: 'dns' | 'file' | 'meta' }
   | {
       kind: 'missing'
       error: string
@@ -88,7 +88,7 @@ async function lookAtSite(
     addresses = records.addresses.slice(0, MOST_ADDRESSES)
     if (await isTarget(names, target, records)) return missing('here', IS_HERE)
   } catch (error) {
-    if (!isNoRecord(error) && !isNoServer(error)) return missing('silent', NO_SERVERS)
+    if (!isNoRecord(error)) return missing((await didLeadHere(db, name)) ? 'unknown' : 'silent', NO_SERVERS)
     addresses = []
   }
   if (addresses.length === 0) {
@@ -133,7 +133,11 @@ async function askAddresses(
   if (isReceived || answers.some(({ isOurs }) => isOurs)) return missing('here', IS_HERE)
   if (hasFile) return { kind: 'found', method: 'file' }
   if (isAtEach(pages, (text) => isInHead(text, token))) return { kind: 'found', method: 'meta' }
-  if (answers.length === 0) return missing('silent', 'Found no TXT record, and the site did not answer.')
+  if (answers.length === 0) {
+    // Nodes may not reach their own public addresses, and somebody may keep them busy just now.
+    if (await areOurs(db, name, addresses)) return missing('here', IS_HERE)
+    return missing('silent', 'Found no TXT record, and the site did not answer.')
+  }
   return missing('elsewhere', reasonOf(answers, token))
 }
 

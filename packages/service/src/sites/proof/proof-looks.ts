@@ -12,6 +12,15 @@ import { changeProof, type ProvenDomain } from './stored-proof.ts'
 const ALL = 'all'
 const ALL_EVERY_MS = 3_600_000
 
+type ProofLooksOptions = {
+  mode: ProofMode
+  /** Divides the long times. */
+  speed: number
+}
+
+/** Tells the owners of an account that domains of before must be proven. Never rejects. */
+type TellAsked = (account: AccountId, domains: readonly DomainName[], deadlineMs: number) => Promise<void>
+
 /** Looks for proofs that are asked for, and again for those that were found. */
 export class ProofLooks implements TaskKind {
   readonly name = PROOF_TASK
@@ -27,23 +36,30 @@ export class ProofLooks implements TaskKind {
   readonly #pool: pg.Pool
   readonly #proofs: DomainProofs
   readonly #clock: Clock
-  readonly #options: { mode: ProofMode; speed: number }
+  readonly #tellAsked: TellAsked
+  readonly #options: ProofLooksOptions
 
   constructor(
     pool: pg.Pool,
     proofs: DomainProofs,
     clock: Clock,
-    options: { mode: ProofMode; speed: number },
+    tellAsked: TellAsked,
+    options: ProofLooksOptions,
   ) {
     this.#pool = pool
     this.#proofs = proofs
     this.#clock = clock
+    this.#tellAsked = tellAsked
     this.#options = options
   }
 
   /** Call it at startup: another mode takes effect then. */
   async applyMode(): Promise<void> {
-    await applyProofMode(this.#pool, { ...this.#options, nowMs: this.#clock.nowMs() })
+    const nowMs = this.#clock.nowMs()
+    const { asked, deadlineMs } = await applyProofMode(this.#pool, { ...this.#options, nowMs })
+    for (const [account, domains] of Map.groupBy(asked, (domain) => domain.account)) {
+      void this.#tellAsked(account, domains.map(({ name }) => name), deadlineMs)
+    }
   }
 
   async run({ key }: Task): Promise<number | null> {
