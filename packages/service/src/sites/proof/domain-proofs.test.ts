@@ -6,6 +6,7 @@ import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { emptyTables, invalidatedBy, openTestDatabase } from '../../../../../test/support/database.ts'
 import { askForSubjects, bringForward, runDueTasks } from '../../../../../test/support/tasks.ts'
 import { createAccount } from '../../accounts/accounts.ts'
+import { askForOrders } from '../../certificates/orders/order-book.ts'
 import { readServedCertificate } from '../../certificates/stored-certificate.ts'
 import { readKept } from '../../snapshot/kept-domains.ts'
 import { createDomain, deleteDomain, moveDomain } from '../domain-changes.ts'
@@ -216,11 +217,17 @@ describe('where a proof is required', () => {
       [domain.id],
     )
     assert.equal(await readServedCertificate(pool, SHOP), null)
+    const orders = async () => {
+      await askForOrders(pool, { names: null, nowMs: clock.atMs })
+      return column(`select key from task where kind = 'certificate-order'`)
+    }
+    assert.deepEqual(await orders(), [])
     look = FOUND
     await bringForward(pool, 600_000)
     await runDueTasks(pool, task())
     assert.equal(await isServed(), true)
     assert.notEqual(await readServedCertificate(pool, SHOP), null)
+    assert.deepEqual(await orders(), [String(domain.id)])
     assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.proven'])
   })
 
