@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { DomainProof } from '@prepaint/contract/api/proof.ts'
+import { testCommands } from '../../test/support/commands.ts'
 import { emptyTables, openTestDatabase } from '../../test/support/database.ts'
 import { startNameServer, type Zone } from '../../test/support/name-server.ts'
-import { testCommands } from '../../test/support/commands.ts'
 
 const database = await openTestDatabase()
 const zone: Zone = {}
@@ -35,7 +35,8 @@ beforeEach(async () => {
   for (const name of Object.keys(zone)) delete zone[name]
   zone['shop.example.com'] = ['192.0.2.1']
   await emptyTables(database.pool, 'account, domain_former, task, audit_entry cascade')
-  for (const name of ['red', 'blue']) await good(`account create --email ${name}@example.com --plan enterprise`)
+  for (const name of ['red', 'blue'])
+    await good(`account create --email ${name}@example.com --plan enterprise`)
 })
 
 describe('domain proof', () => {
@@ -46,14 +47,22 @@ describe('domain proof', () => {
     assert.match(text, /It is served once its account has proven the name: "prepaint domain proof/)
     const before = await shown()
     assert.deepEqual(
-      [before.account.email, before.proof.state, before.proof.served, before.claims.map(({ account }) => account.email)],
+      [
+        before.account.email,
+        before.proof.state,
+        before.proof.served,
+        before.claims.map(({ account }) => account.email),
+      ],
       ['blue@example.com', 'asked', false, ['red@example.com']],
     )
     assert.equal(before.claims[0]!.proof.state, 'not-asked')
     publish('red@example.com', before)
     const { proof } = (await shown()).claims[0]!
     assert.deepEqual([proof.state, proof.method, proof.error], ['proven', 'dns', null])
-    assert.match(await printed(`domain proof ${AT}`), /belongs to blue@example.com[\s\S]*asked[\s\S]*red@example.com[\s\S]*proven by dns/)
+    assert.match(
+      await printed(`domain proof ${AT}`),
+      /belongs to blue@example.com[\s\S]*asked[\s\S]*red@example.com[\s\S]*proven by dns/,
+    )
   })
 
   it('shows what another account could publish, if it is named', async () => {
@@ -106,7 +115,10 @@ describe('domain move', () => {
     await refused(`${MOVE} --to-email blue@example.com`, /^Domain already exists/)
     publish('blue@example.com', await shown())
     await database.pool.query(`update domain_proof set state = 'proven', method = 'dns', served = true`)
-    await refused(`${MOVE} --to-email red@example.com`, /^The account of shop\.example\.com has proven it \(dns\)/)
+    await refused(
+      `${MOVE} --to-email red@example.com`,
+      /^The account of shop\.example\.com has proven it \(dns\)/,
+    )
     assert.equal((await shown()).account.email, 'blue@example.com')
   })
 

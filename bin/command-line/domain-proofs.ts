@@ -5,7 +5,10 @@ import type { Config } from '../settings/config.ts'
 import type { OpenStore } from './open-database.ts'
 
 /** The proofs of names, for commands: they look as a node does. A node tells owners what is lost. */
-export function commandProofs({ pool, nowMs }: OpenStore, config: Config): { proofs: DomainProofs; look: ProofParts['look'] } {
+export function commandProofs(
+  { pool, nowMs }: OpenStore,
+  config: Config,
+): { proofs: DomainProofs; look: ProofParts['look'] } {
   const guard = createAddressGuard(config.allowedPrivateOrigins)
   const names = new NameServers(config.dnsServers)
   const { edgeTarget: target, notifySpeed } = config

@@ -470,7 +470,8 @@ export class Node {
         proofs,
         integrations: edge.integrations,
         evidence: fronts,
-        checkIntegration: (domain, asked) => checkIntegration(pool, guard, domain, asked, clock.nowMs(), this.#names.lookup),
+        checkIntegration: (domain, asked) =>
+          checkIntegration(pool, guard, domain, asked, clock.nowMs(), this.#names.lookup),
         readClient: createClientReader(config.trustedProxies),
         subscribe: (...stream) => events.subscribe(...stream),
         // Edge and integrations cache what a change invalidates.
@@ -578,7 +579,10 @@ export class Node {
       tellLost: (domain) => letters.tellLost(domain),
     }
     const proofs = new DomainProofs(pool, this.#clock, parts, speed)
-    this.#proofs = new ProofLooks(pool, proofs, this.#clock, (...asked) => letters.tellAsked(...asked), { mode, speed })
+    this.#proofs = new ProofLooks(pool, proofs, this.#clock, (...asked) => letters.tellAsked(...asked), {
+      mode,
+      speed,
+    })
     return proofs
   }
 

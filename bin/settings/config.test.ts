@@ -133,7 +133,11 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
     ['PREPAINT_SMTP_URL', /must be smtp:/, ['http://us:pa55word@x'], { ...FROM, ...PUBLIC }],
     ['PREPAINT_MAIL_FROM', /needs PREPAINT_SMTP_URL/, [FROM.PREPAINT_MAIL_FROM]],
     ['PREPAINT_DOMAIN_PROOF', /must be one of off, takeover, required/, ['on']],
-    ['PREPAINT_DNS_SERVERS', /takes addresses/, ['dns.example.net', '192.0.2.53:0', '192.0.2.53:65536', '192.0.2.53,', '192.0.2.53:53:53']],
+    [
+      'PREPAINT_DNS_SERVERS',
+      /takes addresses/,
+      ['dns.example.net', '192.0.2.53:0', '192.0.2.53:65536', '192.0.2.53,', '192.0.2.53:53:53'],
+    ],
     ['PREPAINT_EDGE_TARGET', /takes/, ['https://x']],
     ['PREPAINT_EGRESS_ADDRESSES', /takes/, ['edge.example.net', '203.0.113.5/33', '203.0.113.5,']],
   ]

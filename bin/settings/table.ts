@@ -176,7 +176,7 @@ export const SETTINGS = {
     schema: oneOf(PROOF_MODES),
     default: 'takeover',
     meaning:
-      'Of which domains a [proof](domain-proof.md) is asked that the name is the account\'s own, the same on all nodes. `off`: of none; `takeover`: of those that another account had before and whose name leads here; `required`: of all',
+      "Of which domains a [proof](domain-proof.md) is asked that the name is the account's own, the same on all nodes. `off`: of none; `takeover`: of those that another account had before and whose name leads here; `required`: of all",
   },
   PREPAINT_DNS_SERVERS: {
     section: 'API and dashboard',

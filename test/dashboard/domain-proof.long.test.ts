@@ -10,7 +10,7 @@ const { api, page, open, complaints } = await openScreens(async (its, account) =
   await its.domain(account, 'plain.example.com')
 })
 const { button, isCleanEverywhere, region } = elements(page)
-const PICTURES = process.env["PREPAINT_TEST_PICTURES"]
+const PICTURES = process.env['PREPAINT_TEST_PICTURES']
 
 async function proofIs(columns: string): Promise<void> {
   await api.pool.query('delete from domain_proof')
@@ -40,7 +40,8 @@ it('a domain that nobody asked about says nothing of it', async () => {
 })
 
 it('a domain that is asked shows the three ways, and a check says why it found none', async () => {
-  const error = 'The name leads to this installation, which cannot prove it by its own answers. Add the TXT record: the file and the tag are not looked at.'
+  const error =
+    'The name leads to this installation, which cannot prove it by its own answers. Add the TXT record: the file and the tag are not looked at.'
   await proofIs(`'asked', false, 'takeover', null, now(), now(), null, '${error}'`)
   await open('/domains/shop.example.com')
   const card = region('Prove that the name is yours')
@@ -72,7 +73,9 @@ it('a domain of before says until when it is served', async () => {
 })
 
 it('a lost proof is told, here and in the list of sites', async () => {
-  await proofIs(`'lost', true, null, 'dns', now(), now(), null, 'Found neither the TXT record, nor the file, nor the tag.'`)
+  await proofIs(
+    `'lost', true, null, 'dns', now(), now(), null, 'Found neither the TXT record, nor the file, nor the tag.'`,
+  )
   await open('/domains')
   await page.getByText('The proof that the name is yours is gone.').waitFor()
   await open('/domains/shop.example.com')

@@ -50,7 +50,12 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
       pool,
       clock,
       {
-        look: async () => ({ kind: 'missing', error: 'Nothing was asked.', isRecordAbsent: true, site: 'none' }),
+        look: async () => ({
+          kind: 'missing',
+          error: 'Nothing was asked.',
+          isRecordAbsent: true,
+          site: 'none',
+        }),
         tellLost: async () => {},
       },
       1,

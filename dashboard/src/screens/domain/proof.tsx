@@ -76,7 +76,8 @@ function Check({ domain, proof: { checked_at: at, error } }: { domain: string; p
   const queries = useQueryClient()
   const may = useRights()
   const check = useMutation({
-    mutationFn: () => request<{ proof: DomainProof }>('POST', `${domainUrl(domain)}/proof/check`, { body: {} }),
+    mutationFn: () =>
+      request<{ proof: DomainProof }>('POST', `${domainUrl(domain)}/proof/check`, { body: {} }),
     onSuccess: async ({ proof }) => {
       queries.setQueryData(proofQuery(domain).queryKey, proof)
       if (proof.state !== 'proven') return

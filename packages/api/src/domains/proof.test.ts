@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
+import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { deleteDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { PROOF_CHECKS_AN_HOUR, type ProofParts } from '@prepaint/service/sites/proof/domain-proofs.ts'
-import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { assertAnswer, openApi } from '../../../../test/support/api.ts'
 import { rawRequest } from '../../../../test/support/raw-request.ts'
 
@@ -86,14 +86,20 @@ describe('a name that another account had', () => {
     look = FOUND
     const { status, body } = await check('taken.example.com')
     const proven = body['proof'] as Record<string, unknown>
-    assert.deepEqual([status, proven['state'], proven['served'], proven['method']], [200, 'proven', true, 'dns'])
+    assert.deepEqual(
+      [status, proven['state'], proven['served'], proven['method']],
+      [200, 'proven', true, 'dns'],
+    )
   })
 
   // Proves decided "Middleware integration, refusals"
   it('is refused to fronts with 503 and domain-not-proven until it is proven, by keys and site tokens', async () => {
     await takenOver('fronted.example.com')
     const nowMs = api.clock.nowMs()
-    const { token } = await createSiteToken(api.pool, two.id, 'fronted.example.com' as never, { author: 'a', nowMs })
+    const { token } = await createSiteToken(api.pool, two.id, 'fronted.example.com' as never, {
+      author: 'a',
+      nowMs,
+    })
     const ask = (key: string) =>
       rawRequest(api.url, {
         method: 'GET',
@@ -122,14 +128,18 @@ describe('a name that another account had', () => {
     await takenOver('listed.example.com')
     const stateOf = async () => {
       const { body } = await api.get('/api/portfolio?search=listed', two.key)
-      const [{ state, reasons }] = body['domains'] as [{ state: string; reasons: { kind: string; text: string }[] }]
+      const [{ state, reasons }] = body['domains'] as [
+        { state: string; reasons: { kind: string; text: string }[] },
+      ]
       return [state, ...reasons.map(({ kind, text }) => `${kind}: ${text}`)]
     }
     assert.deepEqual(await stateOf(), [
       'setup',
       'not_set_up: Not served until you have proven that the name is yours.',
     ])
-    await api.pool.query(`update domain_proof set state = 'lost', served = true, method = 'dns', missed_at = now()`)
+    await api.pool.query(
+      `update domain_proof set state = 'lost', served = true, method = 'dns', missed_at = now()`,
+    )
     const [state, first] = await stateOf()
     assert.deepEqual([state, first], ['warning', 'proof_lost: The proof that the name is yours is gone.'])
   })

@@ -13,7 +13,7 @@ export const PROOF_STATES = ['not-asked', 'asked', 'proven', 'lost'] as const
 
 export const PROOF_METHODS = ['dns', 'file', 'meta', 'traffic', 'operator'] as const
 
-export const proofSchema = apiSchema(
+const proofSchema = apiSchema(
   'DomainProof',
   z.object({
     state: z

@@ -8,7 +8,9 @@ export const PROOF_HEADER = 'x-prepaint-proof'
 const MARK = /^[0-9a-f]{32}$/
 
 /** Returns the mark that a request carries, or null. Cheap for requests without one. */
-export function proofMarkOf(headers: { readonly [name: string]: string | string[] | undefined }): string | null {
+export function proofMarkOf(headers: {
+  readonly [name: string]: string | string[] | undefined
+}): string | null {
   const mark = headers[PROOF_HEADER]
   return typeof mark === 'string' && MARK.test(mark) ? mark : null
 }

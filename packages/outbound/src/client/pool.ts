@@ -41,7 +41,13 @@ type Place = { origin: Origin; open: number; free: OriginConnection[]; waiting: 
 /** The HTTP/1.1 client for all that a node requests from origins. */
 export function createClient(
   guard: AddressGuard,
-  { connectTimeoutMs, lookup, ca, isAnyCertificate, ...options }: ConnectOptions & Omit<OriginPoolOptions, 'connect'> = {},
+  {
+    connectTimeoutMs,
+    lookup,
+    ca,
+    isAnyCertificate,
+    ...options
+  }: ConnectOptions & Omit<OriginPoolOptions, 'connect'> = {},
 ): OriginPool {
   const connector = new OriginConnector(guard, { connectTimeoutMs, lookup, ca, isAnyCertificate })
   return new OriginPool({ ...options, connect: (origin) => connector.connect(origin) })

@@ -70,7 +70,11 @@ export function writeProofsAsked(letter: {
   const foot = [{ text: 'You get this e-mail because you are an owner of the account.' }]
   return {
     to,
-    ...compose('Prove that your domains are yours', [{ lines, link: { url, label: 'See the domains' } }], foot),
+    ...compose(
+      'Prove that your domains are yours',
+      [{ lines, link: { url, label: 'See the domains' } }],
+      foot,
+    ),
   }
 }
 

@@ -67,7 +67,11 @@ async function followed(client: OriginPool, asked: Asked, signal: AbortSignal): 
     const headers = ['Host', name, 'User-Agent', USER_AGENT, 'Accept', 'text/html,text/plain,*/*;q=0.8']
     headers.push('Cache-Control', 'no-cache', PROOF_HEADER, mark, 'Connection', 'close')
     const origin = readOrigin(`${scheme}://${name}:${ports[scheme]}`, 'proof')
-    const { statusCode: status, headers: received, body } = await sendRequest(client, origin, {
+    const {
+      statusCode: status,
+      headers: received,
+      body,
+    } = await sendRequest(client, origin, {
       method: 'GET',
       path,
       headers,

@@ -84,7 +84,10 @@ async function proofOf(domain: ProvenDomain) {
 
 const isServed = async (name = SHOP) => (await domainByHost(pool, name, () => [])) !== null
 const actionsOf = (account: AccountId) =>
-  column<string>(`select action from audit_entry where account_id = $1 and action like 'domain.%' order by id`, account)
+  column<string>(
+    `select action from audit_entry where account_id = $1 and action like 'domain.%' order by id`,
+    account,
+  )
 
 beforeEach(async () => {
   await emptyTables(pool, 'domain, domain_former, task, rate, audit_entry cascade')
@@ -112,7 +115,13 @@ describe('a name that another account had', () => {
     look = FOUND
     const announced = await invalidatedBy(database, () => proofs.check(taken))
     assert.deepEqual(announced.slice(0, 1), [{ host: SHOP }])
-    assert.deepEqual(await proofOf(taken), { ...asked, state: 'proven', served: true, method: 'dns', error: null })
+    assert.deepEqual(await proofOf(taken), {
+      ...asked,
+      state: 'proven',
+      served: true,
+      method: 'dns',
+      error: null,
+    })
     assert.equal(await isServed(), true)
     assert.deepEqual(await actionsOf(two), ['domain.added', 'domain.proven'])
   })
@@ -188,11 +197,17 @@ describe('a name that another account had', () => {
 
   it('is remembered with its addresses, if it led here', async () => {
     const { id } = await add(one)
-    await pool.query(`insert into dns_look (domain_id, state, addresses) values ($1, 'reaches-us', '{192.0.2.7}')`, [id])
+    await pool.query(
+      `insert into dns_look (domain_id, state, addresses) values ($1, 'reaches-us', '{192.0.2.7}')`,
+      [id],
+    )
     await deleteDomain(pool, one, SHOP)
     assert.deepEqual(await column('select addresses from domain_former'), [['192.0.2.7']])
     const { id: again } = await add(one)
-    await pool.query(`insert into dns_look (domain_id, state, addresses) values ($1, 'elsewhere', '{192.0.2.8}')`, [again])
+    await pool.query(
+      `insert into dns_look (domain_id, state, addresses) values ($1, 'elsewhere', '{192.0.2.8}')`,
+      [again],
+    )
     await deleteDomain(pool, one, SHOP)
     assert.deepEqual(await column('select addresses from domain_former'), [[]])
   })
@@ -238,10 +253,11 @@ describe('where a proof is required', () => {
     const old = await named('old')
     const front = await named('front')
     const seen = (domain: ProvenDomain, way: string, days: number) =>
-      pool.query(
-        `insert into integration_way values ($1, $2, $3, $3, 'Googlebot', '/', null, null)`,
-        [domain.id, way, new Date(clock.atMs - days * DAY_MS)],
-      )
+      pool.query(`insert into integration_way values ($1, $2, $3, $3, 'Googlebot', '/', null, null)`, [
+        domain.id,
+        way,
+        new Date(clock.atMs - days * DAY_MS),
+      ])
     const visited = (domain: ProvenDomain) =>
       pool.query(
         `insert into traffic_folded_day (domain_id, day, search_visits, pages, hits, hourly_pages, hourly_hits, lines)
@@ -374,7 +390,12 @@ describe('checks of owners', () => {
       1,
     )
     const domain = await add(one)
-    const mine = Array.from({ length: 20 }, () => slow.check(domain).then(() => 'done', (error) => error.code))
+    const mine = Array.from({ length: 20 }, () =>
+      slow.check(domain).then(
+        () => 'done',
+        (error) => error.code,
+      ),
+    )
     const other = slow.check(await add(two, 'takeover', 'other.example.com' as DomainName))
     resolve()
     assert.equal((await other).state, 'proven')
@@ -419,7 +440,10 @@ describe('the operator', () => {
     assert.deepEqual(await column('select 1 from domain_tags'), [])
     assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.moved'])
     assert.deepEqual(await actionsOf(two), ['domain.moved'])
-    const [told] = await column<string>(`select details::text || coalesce(target, '') from audit_entry where account_id = $1 and action = 'domain.moved'`, two)
+    const [told] = await column<string>(
+      `select details::text || coalesce(target, '') from audit_entry where account_id = $1 and action = 'domain.moved'`,
+      two,
+    )
     assert.doesNotMatch(told!, /owner-|account/)
     assert.deepEqual(await formerAccounts(pool, SHOP), [one])
     const again = { from: two, id: moved.id, to: two }

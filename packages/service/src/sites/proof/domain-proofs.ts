@@ -100,9 +100,7 @@ export class DomainProofs {
   /** Looks, and keeps what was found. Returns null if the account has the domain no longer. */
   async look(domain: ProvenDomain): Promise<ProofState | null> {
     const look = await this.#parts.look(domain)
-    const changed = await changeProof(this.#pool, domain, (before) =>
-      judgeProof(before, look, this.#times()),
-    )
+    const changed = await changeProof(this.#pool, domain, (before) => judgeProof(before, look, this.#times()))
     if (changed === null) return null
     const { before, after } = changed
     if (after.state === 'lost' && before.state !== 'lost') await this.#parts.tellLost(domain)

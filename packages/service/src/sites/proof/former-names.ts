@@ -42,7 +42,11 @@ export async function didLeadHere(db: Queryable, name: DomainName): Promise<bool
 }
 
 /** Returns whether one of the addresses of a name is of this installation, as nodes found it at other names or at this one. */
-export async function areOurs(db: Queryable, name: DomainName, addresses: readonly string[]): Promise<boolean> {
+export async function areOurs(
+  db: Queryable,
+  name: DomainName,
+  addresses: readonly string[],
+): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from dns_look where state = 'reaches-us' and addresses && $2
      union all select from domain_former where name_hash = $1 and addresses && $2 limit 1`,

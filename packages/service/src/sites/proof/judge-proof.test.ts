@@ -35,7 +35,12 @@ describe('a proof that is asked for', () => {
   })
 
   it('says why it was not found', () => {
-    assert.deepEqual(shown(judgeProof(asked('takeover'), missing('here'), at(0))), ['asked', false, null, 'none'])
+    assert.deepEqual(shown(judgeProof(asked('takeover'), missing('here'), at(0))), [
+      'asked',
+      false,
+      null,
+      'none',
+    ])
   })
 
   it('of a name that another account had stays asked where the name leads here, or may do so', () => {
@@ -46,7 +51,12 @@ describe('a proof that is asked for', () => {
 
   it('of a name that another account had is asked for no longer where the name does not lead here', () => {
     for (const site of ['elsewhere', 'none', 'silent'] as const) {
-      assert.deepEqual(shown(judgeProof(asked('former'), missing(site), at(0))), ['not-asked', true, null, null])
+      assert.deepEqual(shown(judgeProof(asked('former'), missing(site), at(0))), [
+        'not-asked',
+        true,
+        null,
+        null,
+      ])
     }
   })
 
@@ -91,7 +101,12 @@ describe('a proof that was found', () => {
 
   it('by live requests or by the operator is not missed', () => {
     for (const method of ['traffic', 'operator'] as const) {
-      assert.deepEqual(shown(judgeProof(proven(method), missing('elsewhere'), at(0))), ['proven', true, method, null])
+      assert.deepEqual(shown(judgeProof(proven(method), missing('elsewhere'), at(0))), [
+        'proven',
+        true,
+        method,
+        null,
+      ])
     }
     assert.equal(judgeProof(proven('operator'), found('dns'), at(0)).method, 'operator')
   })

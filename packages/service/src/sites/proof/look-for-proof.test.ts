@@ -147,7 +147,8 @@ describe('the file and the tag', () => {
     )
     assert.match(String(marks[0]), /^[0-9a-f]{32}$/)
     assert.equal(marks[1], marks[0])
-    for (const { headers } of seen) assert.match(headers['user-agent'] ?? '', /^Mozilla.* Chrome.* Safari\/[\d.]+$/)
+    for (const { headers } of seen)
+      assert.match(headers['user-agent'] ?? '', /^Mozilla.* Chrome.* Safari\/[\d.]+$/)
     await look()
     assert.notEqual(seen.at(-1)!.headers['x-prepaint-proof'], marks[0])
   })
@@ -223,7 +224,8 @@ describe('the file and the tag', () => {
 })
 
 describe('a name that leads to this installation', () => {
-  const isHere = /^The name leads to this installation, which cannot prove it by its own answers\. Add the TXT record/
+  const isHere =
+    /^The name leads to this installation, which cannot prove it by its own answers\. Add the TXT record/
 
   // Proves decided "Proof of a domain"
   it('is not proven by what an edge has received, whatever comes back', async () => {
@@ -257,7 +259,10 @@ describe('a name that leads to this installation', () => {
     assert.equal((await found())[0], 'here')
     await pool.query('truncate domain_former')
     const other = await insertDomain(pool, 'other.example.com')
-    await pool.query(`insert into dns_look (domain_id, state, addresses) values ($1, 'elsewhere', '{127.0.0.3}')`, [other])
+    await pool.query(
+      `insert into dns_look (domain_id, state, addresses) values ($1, 'elsewhere', '{127.0.0.3}')`,
+      [other],
+    )
     assert.equal((await found())[0], 'silent')
     await pool.query(`update dns_look set state = 'reaches-us'`)
     assert.equal((await found())[0], 'here')
@@ -268,7 +273,13 @@ describe('a name that leads to this installation', () => {
 describe('a mark', () => {
   it('is of one check, until it ends or two minutes have passed', async () => {
     const mark = await publishMark(pool)
-    assert.equal(await receiveMark(pool, mark.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))), false)
+    assert.equal(
+      await receiveMark(
+        pool,
+        mark.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
+      ),
+      false,
+    )
     assert.equal(await receiveMark(pool, mark), true)
     assert.equal(await withdrawMark(pool, mark), true)
     assert.equal(await receiveMark(pool, mark), false)

@@ -58,7 +58,11 @@ export class ProofLooks implements TaskKind {
     const nowMs = this.#clock.nowMs()
     const { asked, deadlineMs } = await applyProofMode(this.#pool, { ...this.#options, nowMs })
     for (const [account, domains] of Map.groupBy(asked, (domain) => domain.account)) {
-      void this.#tellAsked(account, domains.map(({ name }) => name), deadlineMs)
+      void this.#tellAsked(
+        account,
+        domains.map(({ name }) => name),
+        deadlineMs,
+      )
     }
   }
 

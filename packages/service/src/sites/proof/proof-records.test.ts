@@ -41,8 +41,14 @@ describe('a tag in the head', () => {
   const tag = `<meta name="prepaint-proof" content="${TOKEN}">`
   const found: [name: string, html: string][] = [
     ['without html and head tags', `<title>a <b></title>${tag}`],
-    ['with its attributes in the other order', `<head><meta content='${TOKEN}' name='prepaint-proof' /></head>`],
-    ['as a minifier writes it', `<head><meta charset=utf-8><meta name=prepaint-proof content=${TOKEN}><link href=a>`],
+    [
+      'with its attributes in the other order',
+      `<head><meta content='${TOKEN}' name='prepaint-proof' /></head>`,
+    ],
+    [
+      'as a minifier writes it',
+      `<head><meta charset=utf-8><meta name=prepaint-proof content=${TOKEN}><link href=a>`,
+    ],
     ['in capitals', `<HEAD><META NAME="Prepaint-Proof" CONTENT="${TOKEN}"></HEAD>`],
     ['after scripts and styles', `<head><script>if (a < b) "<p>"</script><style>p > a {}</style>${tag}`],
   ]
@@ -53,7 +59,10 @@ describe('a tag in the head', () => {
     ['after text, which begins the body', `<title>a</title>hello ${tag}`],
     ['after a tag that begins the body', `<head><title>a</title><p>a</p>${tag}`],
     ['in a comment', `<head><!-- ${tag} --></head>`],
-    ['in a title, a script or a template', `<head><title>${tag}</title><script>${tag}</script><template>${tag}</template>`],
+    [
+      'in a title, a script or a template',
+      `<head><title>${tag}</title><script>${tag}</script><template>${tag}</template>`,
+    ],
     ['with another token', `<head>${tag.replace('0123', '3210')}</head>`],
     ['with another name', `<head>${tag.replace('prepaint-proof', 'prepaint')}</head>`],
   ]

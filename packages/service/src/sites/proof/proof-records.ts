@@ -17,7 +17,10 @@ export type ProofRecords = DomainProof['records']
 /** Returns the token of an account and name: 160 bits, the same whenever the account has the name. */
 export async function proofToken(db: Queryable, account: AccountId, name: DomainName): Promise<string> {
   const key = await installationKey(db)
-  return createHmac('sha256', key).update(`domain proof ${account} ${name}`).digest('hex').slice(0, TOKEN_CHARS)
+  return createHmac('sha256', key)
+    .update(`domain proof ${account} ${name}`)
+    .digest('hex')
+    .slice(0, TOKEN_CHARS)
 }
 
 export function proofRecords(name: DomainName, token: string): ProofRecords {
@@ -52,7 +55,9 @@ export function isInFile(text: string, token: string): boolean {
 }
 
 /** What may stand in a head. Anything else begins the body (HTML, section 13.2.6.4.4), where visitors may write, too. */
-const IN_HEAD = new Set('html head base basefont bgsound link meta title style script noscript template noframes'.split(' '))
+const IN_HEAD = new Set(
+  'html head base basefont bgsound link meta title style script noscript template noframes'.split(' '),
+)
 
 /** Returns whether the head of a page has the tag. */
 export function isInHead(html: string, token: string): boolean {

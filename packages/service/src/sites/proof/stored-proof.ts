@@ -115,6 +115,15 @@ export async function writeProof(
      on conflict (domain_id) do update set state = excluded.state, served = excluded.served, reason = excluded.reason,
        method = excluded.method, error = excluded.error, asked_at = excluded.asked_at, checked_at = excluded.checked_at,
        deadline = excluded.deadline, missed_at = excluded.missed_at`,
-    [id, account, state, served, reason, method, error, ...times.map((ms) => (ms === null ? null : new Date(ms)))],
+    [
+      id,
+      account,
+      state,
+      served,
+      reason,
+      method,
+      error,
+      ...times.map((ms) => (ms === null ? null : new Date(ms))),
+    ],
   )
 }
