@@ -322,7 +322,7 @@ describe('the function set', () => {
   })
 })
 
-it('what belongs to a domain or a job goes with it; only events, sessions, the hashes of site tokens, and counts that wait for minutes stay', async () => {
+it('what belongs to a domain or a job goes with it; only events, sessions, the hashes of site tokens and of former names, and counts that wait for minutes stay', async () => {
   const { column, close } = await testDatabase()
   const left = await column(
     `select conrelid::regclass || ', ' || confrelid::regclass as text from pg_constraint where contype = 'f' and confdeltype <> 'c'
@@ -333,6 +333,7 @@ it('what belongs to a domain or a job goes with it; only events, sessions, the h
   )
   const stays = [
     'delivery.domain_id',
+    'domain_former, account',
     'event.domain_id',
     'queue_domain.domain_id',
     'queue_running.domain_id',
