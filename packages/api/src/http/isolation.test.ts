@@ -220,7 +220,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'page redirect sitemap known_path webhook_window render_count render_day traffic_hour traffic_day traffic_path ' +
     'traffic_minute traffic_folded_hour traffic_folded_day traffic_last traffic_forbidden warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
-    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags dns_look'
+    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags dns_look domain_proof'
   const ofAccount = 'domain incident channel event delivery confirmation settings_template'
   const parts: [table: string, where: string, columns?: string][] = [
     ['account', `id = ${amber!.id}`],
@@ -257,6 +257,7 @@ function withoutChance(text: string): string {
     .replace(/"(id|replay_of|next)":\d+/g, '"$1":<n>')
     .replace(/evt_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]+/g, '<id>')
     .replace(/pp_(live|wh|site|in|sh)_[\w-]+/g, '<secret>')
+    .replace(/(prepaint-proof(?:=|\\" content=\\"))[0-9a-f]{40}/g, '$1<secret>')
     .replace(/127\.0\.0\.1:\d+/g, '<server>')
 }
 
