@@ -11,7 +11,7 @@ import { testCommands } from '../test/support/commands.ts'
 import { openTestDatabase } from '../test/support/database.ts'
 import { openFolder } from '../test/support/folder.ts'
 import { addTestDomain } from '../test/support/traffic.ts'
-import { firstAccountLine } from './node/first-account.ts'
+import { firstAccountLine, firstOperatorLine } from './node/first-account.ts'
 
 const database = await openTestDatabase()
 const { pool } = database
@@ -143,5 +143,25 @@ describe('links that let somebody in', () => {
     assert.equal(await line(), null)
     await setOperator(pool, person, false)
     assert.notEqual(await line(), null)
+  })
+
+  it('where single sign-on is the only way, no link is made: a group or a command makes the first operator', async () => {
+    const sso = { issuer: 'https://id.example', clientId: 'a', clientSecret: 'b', name: 'Acme', isOnly: true }
+    await pool.query('update person set is_operator = false')
+    assert.match((await firstOperatorLine(pool, { ...sso, operatorGroup: 'admins' }))!, /the group "admins"$/)
+    assert.match((await firstOperatorLine(pool, { ...sso, operatorGroup: null }))!, /person set-operator/)
+    await refused('account first-link', /^PREPAINT_OIDC_ONLY=1 allows no passwords/, {
+      PREPAINT_PUBLIC_URL: 'https://prepaint.example',
+      PREPAINT_OIDC_ISSUER: sso.issuer,
+      PREPAINT_OIDC_CLIENT_ID: sso.clientId,
+      PREPAINT_OIDC_CLIENT_SECRET: sso.clientSecret,
+      PREPAINT_OIDC_ONLY: '1',
+    })
+    const { rows } = await pool.query(
+      `insert into person (email, is_operator) values ('sso@example.com', true) returning id`,
+    )
+    assert.notEqual(await firstOperatorLine(pool, { ...sso, operatorGroup: null }), null)
+    await pool.query(`insert into sso_identity values ('https://id.example', 'x', $1, now(), now())`, [rows[0].id])
+    assert.equal(await firstOperatorLine(pool, { ...sso, operatorGroup: null }), null)
   })
 })

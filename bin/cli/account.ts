@@ -6,7 +6,7 @@ import { createAccount, listAccounts, setPlan } from '@prepaint/service/accounts
 import type { Actor } from '@prepaint/service/accounts/actor.ts'
 import { inviteToNewAccount } from '@prepaint/service/accounts/invitations.ts'
 import { changeAccount } from '@prepaint/service/accounts/own-account.ts'
-import { findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
+import { changeOperator, findContact } from '@prepaint/service/accounts/persons.ts'
 import { welcomeUrl } from '@prepaint/service/accounts/sign-in/links.ts'
 import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
@@ -107,10 +107,14 @@ const accountResetLink = defineCommand({
   },
 })
 
+const NO_FIRST_LINK =
+  'PREPAINT_OIDC_ONLY=1 allows no passwords: sign in by single sign-on, then run prepaint person set-operator --person E'
+
 const accountFirstLink = defineCommand({
   options: {},
   async run(_values, around) {
-    const { plans } = around.config
+    const { plans, sso } = around.config
+    if (sso?.isOnly === true) throw new CommandError(NO_FIRST_LINK)
     const made = await withDatabase(around, ({ pool, nowMs }) => createFirstLink(pool, plans, nowMs), {
       create: true,
     })
@@ -145,7 +149,7 @@ const accountSetRole = defineCommand({
     const account = await withDatabase(around, async ({ pool }) => {
       const found = await accountNamed(pool, named)
       const person = await findContact(pool, found.id)
-      await setOperator(pool, person.id, role === 'operator')
+      await transaction(pool, (client) => changeOperator(client, person.id, role === 'operator'))
       return found
     })
     return { json: { ...account, role }, text: `The owner of account ${account.email} is now an ${role}.` }

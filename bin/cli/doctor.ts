@@ -17,6 +17,7 @@ import {
   email,
   masterKey,
   portFree,
+  singleSignOn,
   tlsPort,
 } from './doctor/services.ts'
 
@@ -46,7 +47,7 @@ const doctor = defineCommand({
       if (dataDirCheck.state !== 'problem') findings.push(edgeSnapshot(config, systemClock.nowMs()))
     }
     findings.push(masterKey(config))
-    if (roles.has('api')) findings.push(email(config))
+    if (roles.has('api')) findings.push(email(config), await singleSignOn(config))
     findings.push(await bodyStore(config))
     const good = findings.every(({ state }) => state !== 'problem')
     return { json: { ok: good, checks: findings }, text: report(findings), exitCode: good ? 0 : 1 }

@@ -1,10 +1,10 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import {
+  changeOperator,
   findPersonByEmail,
   findPersonById,
   listPersons,
-  setOperator,
 } from '@prepaint/service/accounts/persons.ts'
 import { setEmailByOperator } from '@prepaint/service/accounts/sign-in/email-change.ts'
 import { resetSecondFactor } from '@prepaint/service/accounts/sign-in/second-factor.ts'
@@ -31,7 +31,7 @@ const personList = defineCommand({
       'email',
       'operator',
       { heading: 'accounts', right: true },
-      'password',
+      'can sign in',
     ] as const
     return { json: { persons }, text: table([...headings], rows, 'No persons yet.') }
   },
@@ -46,7 +46,7 @@ const personSetOperator = defineCommand({
     const isOperator = parseYesNoOption('operator', operator ?? 'yes')
     const person = await withDatabase(around, async ({ pool }) => {
       const { id } = await findPersonByEmail(pool, email)
-      await setOperator(pool, id, isOperator)
+      await transaction(pool, (client) => changeOperator(client, id, isOperator))
       return findPersonByEmail(pool, email)
     })
     const now = isOperator ? 'is now an operator' : 'is no operator now'

@@ -16,7 +16,7 @@ export function shownLink(around: Surroundings, about: string, email: string, li
 export async function shownResetLink(around: Surroundings, find: (pool: pg.Pool) => Promise<Person>) {
   const { email, link } = await withDatabase(around, async ({ pool, nowMs }) => {
     const person = await find(pool)
-    const wanted = { kind: 'reset', person: person.id } as const
+    const wanted = { kind: 'reset', person: person.id, isByCommand: true } as const
     return { email: person.email, link: await createLink(pool, around.config.plans, wanted, nowMs) }
   })
   return shownLink(

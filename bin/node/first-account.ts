@@ -6,6 +6,7 @@ import {
   hasOperator,
   welcomeUrl,
 } from '@prepaint/service/accounts/sign-in/links.ts'
+import type { SsoSettings } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
 import type pg from 'pg'
 
 /**
@@ -21,6 +22,16 @@ export async function firstAccountLine(
   const link = await createFirstLink(pool, plans, clock.nowMs())
   if (link === null) return null
   return `No operator can sign in to the dashboard yet. Create the operator's account: ${welcomeUrl(baseUrl, link.token)} (works once, for a day)`
+}
+
+/** As `firstAccountLine`, where single sign-on is the only way: the first operator is made by the group, or by a command. */
+export async function firstOperatorLine(pool: pg.Pool, sso: SsoSettings): Promise<string | null> {
+  if (await hasOperator(pool)) return null
+  const how =
+    sso.operatorGroup === null
+      ? 'Sign in, then run: prepaint person set-operator --person E'
+      : `Sign in as a member of the group ${JSON.stringify(sso.operatorGroup)}`
+  return `No operator has signed in to the dashboard yet. ${how}`
 }
 
 /** Returns null if an operator can already sign in. The link before ends. */

@@ -46,6 +46,8 @@ import { identityOf } from '@prepaint/runtime/identity.ts'
 import { INVALIDATE_CHANNEL, invalidateOn, NODE_DIED_CHANNEL } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { AccountDeletion } from '@prepaint/service/accounts/account-deletion.ts'
+import { endSessionsOfOtherWays } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { SingleSignOn } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
@@ -79,7 +81,7 @@ import { checkBodyStore } from './check-body-store.ts'
 import { checkMasterKey } from './check-master-key.ts'
 import { ClosingStack, DrainableServer } from './closing-stack.ts'
 import { EdgeProcesses } from './edge-processes.ts'
-import { firstAccountLine } from './first-account.ts'
+import { firstAccountLine, firstOperatorLine } from './first-account.ts'
 import { IdleMemory } from './idle-memory.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
@@ -264,6 +266,10 @@ export class Node {
   async #join(engine: StartingEngine | null, waiter: JobWaiter | null): Promise<void> {
     await checkMasterKey(this.#config, this.#vault, this.#log)
     await checkBodyStore(this.#config, this.#pool, this.#log)
+    if (this.#config.roles.has('api') && this.#config.sso?.isOnly === true) {
+      const ended = await endSessionsOfOtherWays(this.#pool)
+      if (ended > 0) this.#log.info({ ended }, 'sessions that did not begin by single sign-on were ended')
+    }
     this.#signal.throwIfAborted()
     if (engine !== null && this.#worker === null) await this.#startRendering(await engine.started, waiter)
     if (this.#registration === null) await this.#register()
@@ -465,6 +471,7 @@ export class Node {
         log,
         vault: this.#vault,
         mailer,
+        singleSignOn: this.#createSingleSignOn(),
         robots,
         checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), this.#probes),
         proofs,
@@ -519,6 +526,12 @@ export class Node {
       },
       this.#isDraining,
     )
+  }
+
+  #createSingleSignOn(): SingleSignOn | null {
+    const { publicUrl, sso } = this.#config
+    if (sso === null || publicUrl === null) return null
+    return new SingleSignOn(sso, publicUrl, this.#clock, this.#log)
   }
 
   /** Asks the browser that renders here; else another one, which starts for it. */
@@ -637,8 +650,11 @@ export class Node {
   }
 
   async #sayFirstAccount(apiUrl: string): Promise<void> {
-    const { plans, publicUrl } = this.#config
-    const line = await firstAccountLine(this.#pool, plans, this.#clock, publicUrl ?? apiUrl)
+    const { plans, publicUrl, sso } = this.#config
+    const line =
+      sso?.isOnly === true
+        ? await firstOperatorLine(this.#pool, sso)
+        : await firstAccountLine(this.#pool, plans, this.#clock, publicUrl ?? apiUrl)
     if (line !== null) this.#say(line)
   }
 

@@ -27,6 +27,11 @@ const NONE = [null, null, null, null]
 const SMTP = { PREPAINT_SMTP_URL: 'smtp://us:pa55word@mail.example.com' }
 const FROM = { PREPAINT_MAIL_FROM: 'Our Agency <a@example.com>' }
 const PUBLIC = { PREPAINT_PUBLIC_URL: 'https://prepaint.example' }
+const OIDC = {
+  PREPAINT_OIDC_ISSUER: 'https://id.example/realms/main',
+  PREPAINT_OIDC_CLIENT_ID: 'prepaint',
+  PREPAINT_OIDC_CLIENT_SECRET: 'pa55word',
+}
 const ACME = {
   PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir',
   PREPAINT_ACME_EMAIL: 'me@example.com',
@@ -86,6 +91,37 @@ describe('settings give', () => {
       ({ mail }) => [mail?.host, mail?.from.address, mail?.auth?.pass],
       ['mail.example.com', 'a@example.com', 'pa55word'],
     ],
+    [{ PREPAINT_OIDC_ONLY: '0' }, ({ sso }) => sso, null],
+    [
+      { ...OIDC, ...PUBLIC },
+      ({ sso }) => sso,
+      {
+        issuer: 'https://id.example/realms/main',
+        clientId: 'prepaint',
+        clientSecret: 'pa55word',
+        name: 'single sign-on',
+        operatorGroup: null,
+        isOnly: false,
+      },
+    ],
+    [
+      {
+        ...OIDC,
+        ...PUBLIC,
+        PREPAINT_OIDC_NAME: 'Müller & Söhne',
+        PREPAINT_OIDC_OPERATOR_GROUP: 'admins',
+        PREPAINT_OIDC_ONLY: '1',
+      },
+      ({ sso }) => [sso?.name, sso?.operatorGroup, sso?.isOnly],
+      ['Müller & Söhne', 'admins', true],
+    ],
+    ...['http://localhost:8080', 'http://127.0.0.1:1/a', 'http://[::1]', 'https://id.example'].map(
+      (issuer): [Env, (config: Config) => unknown, unknown] => [
+        { ...OIDC, ...PUBLIC, PREPAINT_OIDC_ISSUER: issuer },
+        ({ sso }) => sso?.issuer,
+        issuer,
+      ],
+    ),
     [
       { PREPAINT_EGRESS_ADDRESSES: '203.0.113.5, 2001:db8::/48' },
       ({ egressAddresses }) => egressAddresses,
@@ -138,6 +174,32 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
       /takes addresses/,
       ['dns.example.net', '192.0.2.53:0', '192.0.2.53:65536', '192.0.2.53,', '192.0.2.53:53:53'],
     ],
+    ['PREPAINT_OIDC_ISSUER', /needs PREPAINT_PUBLIC_URL/, [OIDC.PREPAINT_OIDC_ISSUER], OIDC],
+    [
+      'PREPAINT_OIDC_ISSUER',
+      /needs PREPAINT_OIDC_CLIENT_ID; PREPAINT_OIDC_ISSUER needs PREPAINT_OIDC_CLIENT_SECRET/,
+      [OIDC.PREPAINT_OIDC_ISSUER],
+      PUBLIC,
+    ],
+    [
+      'PREPAINT_OIDC_ISSUER',
+      /must begin with https/,
+      ['http://id.example', 'http://10.0.0.1', 'http://127.0.0.1.example', 'http://localhost.example'],
+      { ...OIDC, ...PUBLIC },
+    ],
+    [
+      'PREPAINT_OIDC_ISSUER',
+      /must have no|must be a URL/,
+      ['https://us:pa55word@id.example', 'https://id.example/?a', 'https://id.example/#a', 'id.example'],
+      { ...OIDC, ...PUBLIC },
+    ],
+    ['PREPAINT_OIDC_CLIENT_SECRET', /needs PREPAINT_OIDC_ISSUER/, ['pa55word']],
+    ['PREPAINT_OIDC_CLIENT_ID', /needs PREPAINT_OIDC_ISSUER/, ['prepaint']],
+    ['PREPAINT_OIDC_NAME', /needs PREPAINT_OIDC_ISSUER/, ['Acme']],
+    ['PREPAINT_OIDC_NAME', /must be 1 to 40/, [' Acme', 'x'.repeat(41), 'a\nb'], { ...OIDC, ...PUBLIC }],
+    ['PREPAINT_OIDC_OPERATOR_GROUP', /needs PREPAINT_OIDC_ISSUER/, ['admins']],
+    ['PREPAINT_OIDC_ONLY', /needs PREPAINT_OIDC_ISSUER/, ['1']],
+    ['PREPAINT_OIDC_ONLY', /must be one of 0, 1/, ['yes'], { ...OIDC, ...PUBLIC }],
     ['PREPAINT_EDGE_TARGET', /takes/, ['https://x']],
     ['PREPAINT_EGRESS_ADDRESSES', /takes/, ['edge.example.net', '203.0.113.5/33', '203.0.113.5,']],
   ]

@@ -9,6 +9,7 @@ import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
 import type { MasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
+import type { SsoSettings } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
 import { type MailSettings, parseMailFrom } from '@prepaint/service/mail/mail-settings.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
@@ -62,6 +63,8 @@ export type Config = {
   /** The base URL without a trailing slash. If it is null, it is the address of the API. */
   publicUrl: string | null
   mail: MailSettings | null
+  /** Null: people sign in by password or passkey only. It is not null only with `publicUrl`. */
+  sso: SsoSettings | null
   /** How long a sign-in or confirmation lasts for dangerous actions. */
   confirmSeconds: number
   /** Divides the times of incidents, retries and reminders, to try them out. */
@@ -107,6 +110,7 @@ export class ConfigError extends Error {
 export function loadConfig(env: Environment = process.env): Config {
   const { values, problems } = readSettings(env)
   problems.push(...mailProblems(values, env))
+  problems.push(...ssoProblems(values, env))
   const plans = readPlanCatalogue(values.PREPAINT_PLANS_FILE, problems)
   if (problems.length > 0) throw new ConfigError(problems.join('; '))
   // Without problems, no value is missing.
@@ -151,6 +155,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
     },
     publicUrl: values.PREPAINT_PUBLIC_URL,
     mail: mailOf(values),
+    sso: ssoOf(values),
     confirmSeconds: values.PREPAINT_CONFIRM_SECONDS,
     notifySpeed: values.PREPAINT_NOTIFY_SPEED,
     domainProof: values.PREPAINT_DOMAIN_PROOF,
@@ -224,6 +229,43 @@ function mailOf({
 }: SettingValues): MailSettings | null {
   const from = rawFrom === null ? null : parseMailFrom(rawFrom)
   return server === null || from === null ? null : { ...server, from }
+}
+
+const SSO_NEEDS = ['PREPAINT_OIDC_CLIENT_ID', 'PREPAINT_OIDC_CLIENT_SECRET', 'PREPAINT_PUBLIC_URL'] as const
+const SSO_OTHERS = [
+  'PREPAINT_OIDC_CLIENT_ID',
+  'PREPAINT_OIDC_CLIENT_SECRET',
+  'PREPAINT_OIDC_NAME',
+  'PREPAINT_OIDC_OPERATOR_GROUP',
+] as const
+
+/** Half of single sign-on would be none, or with `ONLY` nobody could sign in. */
+function ssoProblems({ PREPAINT_OIDC_ONLY: isOnly }: Partial<SettingValues>, env: Environment): string[] {
+  if (isGiven(env, 'PREPAINT_OIDC_ISSUER')) {
+    // The provider sends browsers back to it.
+    const missing = SSO_NEEDS.filter((name) => !isGiven(env, name))
+    return missing.map((name) => `PREPAINT_OIDC_ISSUER needs ${name}`)
+  }
+  const given: string[] = SSO_OTHERS.filter((name) => isGiven(env, name))
+  if (isOnly === true) given.push('PREPAINT_OIDC_ONLY=1')
+  return given.map((name) => `${name} needs PREPAINT_OIDC_ISSUER`)
+}
+
+function ssoOf(values: SettingValues): SsoSettings | null {
+  const {
+    PREPAINT_OIDC_ISSUER: issuer,
+    PREPAINT_OIDC_CLIENT_ID: clientId,
+    PREPAINT_OIDC_CLIENT_SECRET: clientSecret,
+  } = values
+  if (issuer === null || clientId === null || clientSecret === null) return null
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    name: values.PREPAINT_OIDC_NAME,
+    operatorGroup: values.PREPAINT_OIDC_OPERATOR_GROUP,
+    isOnly: values.PREPAINT_OIDC_ONLY,
+  }
 }
 
 /** Adds what is wrong with the file to `problems`. */

@@ -56,6 +56,20 @@ export function url(schemes: readonly string[]) {
   })
 }
 
+/** A provider of single sign-on. Its secret must not travel unencrypted, but on this machine. */
+export function issuer() {
+  return url(['https:', 'http:'])
+    .refine((raw) => new URL(raw).protocol === 'https:' || isLoopback(new URL(raw).hostname), {
+      error: 'must begin with https:// (http:// is for loopback only)',
+      abort: true,
+    })
+    .refine((raw) => !/[?#@]/.test(raw), 'must have no user, query or fragment')
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)
+}
+
 /** Some of `known`, separated by commas. */
 export function listOf<const Value extends string>(
   known: readonly Value[],

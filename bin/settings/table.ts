@@ -14,6 +14,7 @@ import {
   egressAddresses,
   flag,
   integer,
+  issuer,
   listOf,
   nameServers,
   oneOf,
@@ -193,6 +194,45 @@ export const SETTINGS = {
     unit: 'seconds',
     meaning:
       'How long after a sign-in, or after proving again who it is, a person may do what is dangerous, such as deleting a domain ([operations](operations.md#signing-in))',
+  },
+  PREPAINT_OIDC_ISSUER: {
+    section: 'Sign-in',
+    schema: issuer(),
+    default: null,
+    meaning:
+      'Issuer of your provider of single sign-on (OpenID Connect), https, or http on loopback ([single sign-on](single-sign-on.md)). Needs `PREPAINT_OIDC_CLIENT_ID`, `PREPAINT_OIDC_CLIENT_SECRET` and `PREPAINT_PUBLIC_URL`. Not set: people sign in by password or passkey',
+  },
+  PREPAINT_OIDC_CLIENT_ID: {
+    section: 'Sign-in',
+    schema: z.string(),
+    default: null,
+    meaning: 'Name under which the provider knows this installation',
+  },
+  PREPAINT_OIDC_CLIENT_SECRET: {
+    section: 'Sign-in',
+    schema: z.string(),
+    default: null,
+    meaning: 'The secret that the provider gave it',
+  },
+  PREPAINT_OIDC_NAME: {
+    section: 'Sign-in',
+    schema: z.string().regex(/^(?! )[^\p{Cc}\p{Cf}]{1,40}$/u, 'must be 1 to 40 printable characters'),
+    default: 'single sign-on',
+    meaning: 'What the dashboard calls the provider: "Sign in with ..."',
+  },
+  PREPAINT_OIDC_OPERATOR_GROUP: {
+    section: 'Sign-in',
+    schema: z.string(),
+    default: null,
+    meaning:
+      'Who has this group in the claim `groups` of the ID token is an operator; each sign-in by the provider sets or ends that. Not set: these sign-ins change no operator',
+  },
+  PREPAINT_OIDC_ONLY: {
+    section: 'Sign-in',
+    schema: flag(),
+    default: '0',
+    meaning:
+      '`1`: people sign in by the provider only; passwords and passkeys are closed ([single sign-on](single-sign-on.md#single-sign-on-only))',
   },
   PREPAINT_EDGE_HOST: {
     section: 'Edge',

@@ -15,6 +15,7 @@ import { Shell } from './shell/shell.tsx'
 const ClosedAccount = lazy(() => import('./screens/account/closed-account.tsx'))
 const ConfirmIdentity = lazy(() => import('./screens/account/confirm-identity.tsx'))
 const SignIn = lazy(() => import('./screens/account/sign-in.tsx'))
+const SsoConfirmed = lazy(() => import('./screens/account/sso-confirmed.tsx'))
 const NoAccountYet = lazy(() => import('./screens/account/no-account.tsx'))
 const Welcome = lazy(() => import('./screens/account/welcome.tsx'))
 const ForgottenPassword = lazy(() => import('./screens/account/forgotten-password.tsx'))
@@ -50,6 +51,7 @@ export function App() {
         <Route path={ROUTES.confirm} component={Confirm} />
         <Route path={ROUTES.forgotten} component={ForgottenPassword} />
         <Route path={ROUTES.signIn} component={SignIn} />
+        <Route path={ROUTES.ssoConfirmed} component={SsoConfirmed} />
         <Route path="/">
           <Redirect to={ROUTES.domains} replace />
         </Route>
@@ -150,7 +152,9 @@ function SignedOut({ location }: { location: string }) {
   const installation = useQuery(installationQuery)
   if (isScreen(location)) {
     if (installation.data === undefined && installation.error === null) return null
-    if (installation.data === false) return <NoAccountYet />
+    const { has_account: hasAccount = true, single_sign_on: sso = null } = installation.data ?? {}
+    // Sign-ins by single sign-on need no account.
+    if (!hasAccount && sso === null) return <NoAccountYet />
     return <Redirect to={signInPath(location)} replace />
   }
   return (

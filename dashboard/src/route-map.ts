@@ -2,6 +2,7 @@
 export const ROUTES = {
   welcome: '/welcome',
   signIn: '/sign-in',
+  ssoConfirmed: '/sign-in/confirmed',
   domains: '/domains',
   addDomain: '/domains/add',
   domain: '/domains/:domain',
@@ -81,6 +82,7 @@ export function signInPath(next: string): string {
 const WITHOUT_SESSION: readonly string[] = [
   ROUTES.shared,
   ROUTES.signIn,
+  ROUTES.ssoConfirmed,
   ROUTES.welcome,
   ROUTES.confirm,
   ROUTES.forgotten,

@@ -53,7 +53,7 @@ export async function openScreens(prepare: (api: TestApi, owner: TestAccount) =>
   return { api, owner, page, complaints: browser.complaints, ...personAt(page, api.url) }
 }
 
-async function openBrowser() {
+export async function openBrowser() {
   const home = makeDataDir()
   const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: testChromium, dataDir: home })
   const env: Record<string, string> = { HOME: home }

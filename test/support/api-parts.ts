@@ -41,6 +41,7 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
     log,
     vault: new Vault(pool, '/nowhere', null),
     mailer: null,
+    singleSignOn: null,
     robots: new RobotsFiles(pool, pool, get, null, clock, log),
     checks: new Checks(clock, async () => null, {
       checkDns: async () => null,

@@ -17,6 +17,7 @@ import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
 import { findContact } from '@prepaint/service/accounts/persons.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { SingleSignOn, type SsoSettings } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { Events, type EventTimes } from '@prepaint/service/insight/events/events.ts'
@@ -71,6 +72,7 @@ type Given = {
   mailer?: ApiParts['mailer']
   /** What a look for the proof of a name finds; default: nothing, and the name has no address. */
   lookForProof?: ProofParts['look']
+  sso?: SsoSettings
   plans?: ApiOptions['plans']
   clients?: ApiOptions['clients']
   dashboardDir?: string
@@ -83,6 +85,7 @@ export async function startTestApi({
   selectors = new SelectorCheck(null, silentLog()),
   mailer = null,
   lookForProof,
+  sso,
   plans = DEFAULT_PLANS,
   clients = TEST_OPTIONS.clients,
   dashboardDir,
@@ -118,6 +121,8 @@ export async function startTestApi({
     ...standInParts(pool, clock),
     selectors,
     mailer,
+    singleSignOn:
+      sso === undefined ? null : new SingleSignOn(sso, publicUrl ?? '', clock, silentLog()),
     checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
       checkDns: async (account, name) =>
         (await publishAnswer(pool, account, name)) === null

@@ -8,9 +8,18 @@ import { SnapshotFile, snapshotPath } from '@prepaint/service/snapshot/snapshot-
 import { startTestAcme } from '../../../test/support/acme-server.ts'
 import { testCommands } from '../../../test/support/commands.ts'
 import { openFolder } from '../../../test/support/folder.ts'
+import { CLIENT, startIdentityProvider } from '../../../test/support/identity-provider.ts'
 import { serve } from '../../../test/support/loopback.ts'
 import { type CheckResult, dataDirectory, memory, nodeVersion } from './machine.ts'
-import { acmeDirectory, edgeSnapshot, email, masterKey, portFree, tablesOfPages } from './services.ts'
+import {
+  acmeDirectory,
+  edgeSnapshot,
+  email,
+  masterKey,
+  portFree,
+  singleSignOn,
+  tablesOfPages,
+} from './services.ts'
 
 const folder = openFolder()
 const { run } = testCommands({
@@ -42,7 +51,7 @@ it('doctor asks for what the roles need, and for nothing else', async () => {
     (await doctor({ PREPAINT_ROLES })).checks.map(({ name }) => name).join(', ')
   const common = 'Node, memory, data directory, disk, PostgreSQL (DATABASE_URL)'
   const ports = 'PREPAINT_API_PORT, PREPAINT_EDGE_PORT, PREPAINT_EDGE_TLS_PORT'
-  assert.equal(await names('api'), `${common}, PREPAINT_API_PORT, master key, e-mail, bodies`)
+  assert.equal(await names('api'), `${common}, PREPAINT_API_PORT, master key, e-mail, single sign-on, bodies`)
   assert.equal(
     await names('render'),
     `${common}, Chromium, user namespaces, PREPAINT_API_PORT, master key, bodies`,
@@ -146,6 +155,30 @@ it('the CA: off, there, without an address for trouble, no CA at all, or away', 
   const away = await look(acme.directoryUrl)
   assert.equal(away.state, 'problem')
   assert.match(away.advice ?? '', /PREPAINT_ACME_DIRECTORY/)
+})
+
+it('single sign-on: off, or whether the provider names its endpoints; a problem where nobody signs in otherwise', async () => {
+  const provider = await startIdentityProvider()
+  const sso = {
+    issuer: provider.issuer,
+    clientId: CLIENT.id,
+    clientSecret: CLIENT.secret,
+    name: 'Acme',
+    operatorGroup: null,
+    isOnly: false,
+  }
+  const publicUrl = 'https://prepaint.example'
+  assert.equal((await singleSignOn({ sso: null, publicUrl })).state, 'ok')
+  const works = await singleSignOn({ sso, publicUrl })
+  assert.equal(works.state, 'ok', works.found)
+  assert.match(works.found, /its redirect address is https:\/\/prepaint\.example\/sign-in\/sso\/callback$/)
+  const other = await singleSignOn({ sso: { ...sso, issuer: `${provider.issuer}/other` }, publicUrl })
+  assert.equal(other.state, 'warning')
+  await provider.close()
+  const away = await singleSignOn({ sso: { ...sso, isOnly: true }, publicUrl })
+  assert.equal(away.state, 'problem')
+  assert.match(away.advice ?? '', /PREPAINT_OIDC_ISSUER/)
+  assert.doesNotMatch(JSON.stringify([works, other, away]), new RegExp(CLIENT.secret.slice(0, 6)))
 })
 
 it('the master key: its own file is enough for one node alone', () => {

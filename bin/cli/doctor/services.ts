@@ -8,7 +8,9 @@ import { S3Client } from '@prepaint/pages/store/bodies/s3-client.ts'
 import { shownAddress } from '@prepaint/pages/store/bodies/store-address.ts'
 import { GivenServer, openDatabase } from '@prepaint/postgres/database.ts'
 import { readShape, type TableShape } from '@prepaint/postgres/domain-partitions.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { reasonOf, SingleSignOn, SSO_CALLBACK } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { databaseOf } from '@prepaint/service/snapshot/edge-snapshot.ts'
 import { readSummary, type SnapshotSummary, snapshotPath } from '@prepaint/service/snapshot/snapshot-file.ts'
@@ -103,6 +105,20 @@ export function email({ mail }: Pick<Config, 'mail'>): CheckResult {
     'not configured: who invites a person gets the link',
     'Where accounts do not trust each other, set PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_PUBLIC_URL',
   )
+}
+
+/** Asks the provider for its endpoints, as the first sign-in of a node does. */
+export async function singleSignOn({ sso, publicUrl }: Pick<Config, 'sso' | 'publicUrl'>): Promise<CheckResult> {
+  const name = 'single sign-on'
+  if (sso === null || publicUrl === null) return ok(name, 'off: PREPAINT_OIDC_ISSUER is not set')
+  try {
+    await new SingleSignOn(sso, publicUrl, systemClock, silentLog()).check()
+    return ok(name, `${sso.issuer} responds; its redirect address is ${publicUrl}${SSO_CALLBACK}`)
+  } catch (error) {
+    const found = `${sso.issuer}: ${reasonOf(error)}`
+    const advice = 'Check PREPAINT_OIDC_ISSUER and the connection to it; nobody can sign in by it'
+    return sso.isOnly ? problem(name, found, advice) : warning(name, found, advice)
+  }
 }
 
 const GIVEN_SERVER_TIMEOUT_MS = 3_000

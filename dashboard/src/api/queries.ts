@@ -22,6 +22,7 @@ import type {
   FleetFailures,
   FleetQueue,
   Inspection,
+  Installation,
   Integration,
   IntegrationSummary,
   Invitation,
@@ -88,8 +89,8 @@ export function wholeQuery<Data>(queryKey: readonly string[], path: string) {
   return queryOptions({ queryKey, queryFn: ({ signal }) => request<Data>('GET', path, { signal }) })
 }
 
-/** Whether anybody can sign in at all. */
-export const installationQuery = fieldQuery<boolean>(['installation'], '/api/installation', 'has_account')
+/** Whether there is an account, and how people sign in. */
+export const installationQuery = wholeQuery<Installation>(['installation'], '/api/installation')
 
 export const domainsQuery = fieldQuery<Domain[]>(['domains'], '/api/domains', 'domains')
 

@@ -1,6 +1,7 @@
 import type {
   addPasskeyAnswer,
   getSecondFactorAnswer,
+  installationAnswer,
   keySchema,
   linkSchema,
   meSchema,
@@ -98,6 +99,7 @@ export type DomainCheck = z.infer<typeof domainCheckSchema>
 export type Fleet = z.infer<typeof fleetSchema>
 export type FleetQueue = z.infer<typeof fleetQueueSchema>
 export type FleetFailures = z.infer<typeof fleetFailuresSchema>
+export type Installation = z.infer<typeof installationAnswer>
 export type MadeLink = z.infer<typeof createResetLinkAnswer>
 export type Me = z.infer<typeof meSchema>
 export type SignedInView = z.infer<typeof signInAnswer>

@@ -15,6 +15,7 @@ import { plan } from './account/plan.ts'
 import { policy, secondFactor, signInSteps } from './account/second-factor.ts'
 import { keys, tokens } from './account/secrets.ts'
 import { sessions } from './account/sessions.ts'
+import { singleSignOn } from './account/single-sign-on.ts'
 import { shareLinks } from './account/share-links.ts'
 import { cache } from './cache/cache.ts'
 import { renderJobs } from './cache/jobs.ts'
@@ -148,6 +149,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
 
   // The dashboard: sign-in, and what only sessions may do.
   sessions(app, parts, options) // /api/session, /api/sessions, /api/accounts, /api/person
+  singleSignOn(app, parts, options) // /api/session/sso, /sign-in/sso/callback
   signInSteps(app, parts, options) // /api/session/second-factor, passkey, confirm
   secondFactor(app, parts, options) // /api/second-factor, /api/passkeys
   policy(app, parts) // /api/account/policy

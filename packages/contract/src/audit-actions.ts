@@ -8,6 +8,7 @@ export const AUDIT_ACTIONS = [
   'person.second_factor_added',
   'person.second_factor_removed',
   'person.recovery_code_used',
+  'person.operator_changed',
   'member.invited',
   'member.invitation_resent',
   'member.invitation_revoked',

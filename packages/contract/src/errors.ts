@@ -78,6 +78,8 @@ const PUBLIC_ERRORS = {
   invitation_not_found: { status: 404, text: 'Invitation not found' },
   api_key_not_found: { status: 404, text: 'API key not found' },
   webhook_token_not_found: { status: 404, text: 'Webhook token not found' },
+  // A way to sign in that is not configured, or closed because single sign-on is the only one.
+  sign_in_not_found: { status: 404, text: 'Sign-in not found' },
   link_not_found: { status: 404, text: 'This link is used, expired or invalid' },
   share_link_not_found: { status: 404, text: 'Share link not found' },
   session_not_found: { status: 404, text: 'Session not found' },
@@ -124,6 +126,7 @@ const PUBLIC_ERRORS = {
   delivery_rate: { status: 429, text: 'Rate limit exceeded (30 tests and replays/minute)' },
   webhook_rate: { status: 429, text: 'Rate limit exceeded (10 requests/hour)' },
   headers_too_large: { status: 431, text: 'Request headers too large' },
+  provider_not_reached: { status: 502, text: 'The provider of single sign-on cannot be reached, try again later' },
   origin_not_reached: { status: 502, text: 'Origin cannot be reached' },
   internal: { status: 500, text: 'Internal error' },
   database_unavailable: { status: 503, text: 'Database is unavailable, try again later' },

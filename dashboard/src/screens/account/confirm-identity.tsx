@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { CodeField } from './code-field.tsx'
+import { ConfirmBySso } from './confirm-by-sso.tsx'
 import { askPasskey } from './passkey.ts'
 
 /** Asks a person to prove again who it is. What it was about goes on afterwards. */
@@ -71,6 +72,7 @@ export default function ConfirmIdentity(props: {
             Use a passkey
           </Button>
         )}
+        {ways.includes('sso') && <ConfirmBySso onConfirmed={() => onAnswer(true)} />}
         <Refusal error={confirm.error ?? byPasskey.error} />
       </Stack>
     </Dialog>

@@ -2,7 +2,7 @@ import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { passwordResetQuery } from '../../api/queries.ts'
+import { installationQuery, passwordResetQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { Form } from '../../parts/form.tsx'
 import { Note } from '../../parts/page.tsx'
@@ -13,6 +13,7 @@ import { EmailField, emailProblem } from './email-field.tsx'
 
 export default function ForgottenPassword() {
   const reset = useQuery(passwordResetQuery)
+  const installation = useQuery(installationQuery)
   const form = useForm({ initialValues: { email: '' }, validate: { email: emailProblem } })
   const send = useMutation({
     mutationFn: ({ email }: typeof form.values) =>
@@ -41,11 +42,14 @@ export default function ForgottenPassword() {
     )
   }
   if (reset.data?.by_mail === false) {
+    const sso = installation.data?.single_sign_on ?? null
     return (
       <SignedOutFrame title="Reset your password">
         <Stack>
           <Text>
-            This installation does not send e-mail. Ask its operator for a link to set a new password.
+            {sso?.is_only === true
+              ? `This installation has no passwords: you sign in with ${sso.name}.`
+              : 'This installation does not send e-mail. Ask its operator for a link to set a new password.'}
           </Text>
           {back}
         </Stack>

@@ -1,4 +1,10 @@
-import { Page } from '../../parts/page.tsx'
+import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { installationQuery } from '../../api/queries.ts'
+import { May } from '../../parts/may.tsx'
+import { Page, Section } from '../../parts/page.tsx'
+import { Loading } from '../../parts/states.tsx'
+import { AccountPolicy } from './account-policy.tsx'
 import { OwnAddress } from './own-address.tsx'
 import { OwnFactors } from './own-factors.tsx'
 import { OwnPasskeys } from './own-passkeys.tsx'
@@ -7,13 +13,38 @@ import { Sessions } from './own-sessions.tsx'
 
 /** How a person signs in, and where it is signed in. */
 export default function Security() {
+  const installation = useQuery(installationQuery)
+  const sso = installation.data?.single_sign_on ?? null
+  const isKnown = installation.data !== undefined || installation.error !== null
   return (
     <Page title="Security" lead="How you sign in. It is the same in all your accounts.">
+      {!isKnown && <Loading rows={3} />}
+      {isKnown && (sso?.is_only === true ? <OnlySso name={sso.name} /> : <OwnWays />)}
+      <OwnAddress />
+      <Sessions />
+      <May action="updatePolicy">
+        <AccountPolicy />
+      </May>
+    </Page>
+  )
+}
+
+function OwnWays() {
+  return (
+    <>
       <OwnFactors />
       <OwnPasskeys />
       <ChangePassword />
-      <OwnAddress />
-      <Sessions />
-    </Page>
+    </>
+  )
+}
+
+function OnlySso({ name }: { name: string }) {
+  return (
+    <Section title="Single sign-on" lead={`You sign in with ${name}.`}>
+      <Text size="sm">
+        This installation has no passwords and passkeys. Change your password or second factor at the provider.
+      </Text>
+    </Section>
   )
 }

@@ -4,9 +4,16 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError } from '../../api/api-error.ts'
+import { installationQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import { sessionQuery, switchAccount, useLinkToken } from '../../api/session.ts'
-import type { SecondFactorAwaited, SignedInView, SignInAnswer, SignInLink } from '../../api/types.ts'
+import { keepLinkToken, sessionQuery, switchAccount, useLinkToken } from '../../api/session.ts'
+import type {
+  Installation,
+  SecondFactorAwaited,
+  SignedInView,
+  SignInAnswer,
+  SignInLink,
+} from '../../api/types.ts'
 import { Form } from '../../parts/form.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
@@ -16,6 +23,7 @@ import { SignedOutFrame } from '../../shell/frame.tsx'
 import { EmailField, emailProblem } from './email-field.tsx'
 import { NewPassword, newPasswordRules } from './new-password.tsx'
 import SecondFactorForm from './second-factor-form.tsx'
+import { SsoButton } from './sso-button.tsx'
 
 const TEXTS: Record<SignInLink['kind'], { title: string; lead: string; button: string }> = {
   first: {
@@ -84,14 +92,25 @@ function BrokenLink({ why }: { why: string }) {
 
 function UseLink({ token, link }: { token: string; link: SignInLink }) {
   const session = useQuery(sessionQuery)
-  if (link.kind !== 'member') return <SetPassword token={token} link={link} />
+  const installation = useQuery(installationQuery)
   if (session.data === undefined && session.error === null) return null
-  return <Join token={token} link={link} signedInAs={session.data?.person.email ?? null} />
+  if (installation.data === undefined && installation.error === null) return null
+  const sso = installation.data?.single_sign_on ?? null
+  const isOwn = session.data?.person.email === link.email
+  const isInSession =
+    link.kind === 'member' || (link.kind === 'invitation' && sso !== null && (sso.is_only || isOwn))
+  if (!isInSession) return <SetPassword token={token} link={link} sso={sso} />
+  return <Join token={token} link={link} sso={sso} signedInAs={session.data?.person.email ?? null} />
 }
 
-/** The link of an invitation into an account. Who has a login needs its password, or is signed in with it. */
-function Join(props: { token: string; link: SignInLink; signedInAs: string | null }) {
-  const { token, link, signedInAs } = props
+/** The link of an invitation. Who has a login needs its password, or is signed in with it. */
+function Join(props: {
+  token: string
+  link: SignInLink
+  sso: Installation['single_sign_on']
+  signedInAs: string | null
+}) {
+  const { token, link, sso, signedInAs } = props
   const entering = useEntering()
   const isSignedIn = signedInAs === link.email
   const form = useForm({
@@ -106,10 +125,15 @@ function Join(props: { token: string; link: SignInLink; signedInAs: string | nul
     onSuccess: entering.take,
   })
   if (entering.step !== null) return entering.step
-  const lead = `${link.invited_by} invites you to ${link.account?.name} as ${link.role}.`
+  const isOwn = link.kind === 'invitation'
+  const title = isOwn ? TEXTS.invitation.title : `Join ${link.account?.name}`
+  const lead = isOwn
+    ? `You are invited to create an account, as ${link.email}.`
+    : `${link.invited_by} invites you to ${link.account?.name} as ${link.role}.`
+  const label = isOwn ? TEXTS.invitation.button : TEXTS.member.button
   if (signedInAs !== null && !isSignedIn) {
     return (
-      <SignedOutFrame title={`Join ${link.account?.name}`} lead={lead}>
+      <SignedOutFrame title={title} lead={lead}>
         <Text size="sm">
           This invitation is for {link.email}, but you are signed in as {signedInAs}. Sign out first, then
           open the link again.
@@ -120,8 +144,20 @@ function Join(props: { token: string; link: SignInLink; signedInAs: string | nul
       </SignedOutFrame>
     )
   }
+  const bySso = sso !== null && !isSignedIn && (
+    <SsoButton name={sso.name} next={ROUTES.welcome} before={() => keepLinkToken(token)} />
+  )
+  if (sso?.is_only === true && !isSignedIn) {
+    return (
+      <SignedOutFrame title={title} lead={lead}>
+        {bySso}
+        <HowLong link={link} />
+      </SignedOutFrame>
+    )
+  }
   return (
-    <SignedOutFrame title={`Join ${link.account?.name}`} lead={lead}>
+    <SignedOutFrame title={title} lead={lead}>
+      {bySso}
       <Form sent={join} onSubmit={form.onSubmit((values) => join.mutate(values))}>
         <Stack>
           <EmailField isReadOnly input={form.getInputProps('email')} />
@@ -136,7 +172,7 @@ function Join(props: { token: string; link: SignInLink; signedInAs: string | nul
           )}
           <Refusal error={join.error} />
           <Button type="submit" loading={join.isPending}>
-            Join the account
+            {label}
           </Button>
           <HowLong link={link} />
         </Stack>
@@ -145,7 +181,9 @@ function Join(props: { token: string; link: SignInLink; signedInAs: string | nul
   )
 }
 
-function SetPassword({ token, link }: { token: string; link: SignInLink }) {
+function SetPassword(props: { token: string; link: SignInLink; sso: Installation['single_sign_on'] }) {
+  const { token, link, sso } = props
+
   const texts = TEXTS[link.kind]
   const entering = useEntering()
   const form = useForm({
@@ -163,6 +201,9 @@ function SetPassword({ token, link }: { token: string; link: SignInLink }) {
   if (entering.step !== null) return entering.step
   return (
     <SignedOutFrame title={texts.title} lead={texts.lead}>
+      {sso !== null && link.kind === 'invitation' && (
+        <SsoButton name={sso.name} next={ROUTES.welcome} before={() => keepLinkToken(token)} />
+      )}
       <Form sent={use} onSubmit={form.onSubmit((values) => use.mutate(values))}>
         <Stack>
           <EmailField

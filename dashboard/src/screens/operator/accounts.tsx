@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { accountsQuery, ownAccountsQuery, personsQuery } from '../../api/queries.ts'
+import { accountsQuery, installationQuery, ownAccountsQuery, personsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useSession } from '../../api/session.ts'
 import type { AccountInList, MadeLink, PersonInList } from '../../api/types.ts'
@@ -200,6 +200,7 @@ function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (mad
   const isMe = own.data?.some(({ id }) => id === account.id) === true
   const change = useChange(account)
   const [isSuspending, setSuspending] = useState(false)
+  const isOnlySso = useQuery(installationQuery).data?.single_sign_on?.is_only === true
   const reset = useMutation({
     mutationFn: () => request<MadeLink>('POST', `/api/operator/accounts/${account.id}/reset-link`),
     onSuccess: (made) => onMade({ title: `A password link for ${email}`, ...made }),
@@ -214,7 +215,7 @@ function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (mad
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => reset.mutate()}>Create a password link</Menu.Item>
+          {!isOnlySso && <Menu.Item onClick={() => reset.mutate()}>Create a password link</Menu.Item>}
           {suspended ? (
             <Menu.Item
               disabled={isMe}
@@ -310,7 +311,7 @@ function Persons() {
                       </Text>
                       {is_operator && <Badge>operator</Badge>}
                     </Group>
-                    {!can_sign_in && <Note>has no password yet</Note>}
+                    {!can_sign_in && <Note>cannot sign in yet</Note>}
                   </>
                 ),
               },

@@ -3,12 +3,18 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, PersonId } from '@prepaint/contract/ids.ts'
 import { whyNoSession } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { hasSecondFactor, readFactors } from '@prepaint/service/accounts/sign-in/second-factor.ts'
-import { isSuspended, startSession, type Way } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import {
+  isSuspended,
+  type Session,
+  startSession,
+  takeSession,
+  type Way,
+} from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { beginStep } from '@prepaint/service/accounts/sign-in/steps.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
-import { setSessionCookie } from '../http/session-access.ts'
+import { sessionToken, setSessionCookie } from '../http/session-access.ts'
 import { me } from './me.ts'
 
 /** Who has proved a password. `link`: the hash of an invitation that is accepted with the second factor. */
@@ -19,6 +25,15 @@ type PasswordProved = {
   link: Buffer | null
 }
 
+/** Who has proved who it is, and how. */
+type Entering = {
+  person: PersonId
+  passwordHash: string | null
+  account: AccountId | null
+  way: Way
+  hasSecondFactor: boolean
+}
+
 /** Signs people in, once they have proved who they are. */
 export class Entrance {
   readonly #parts: ApiParts
@@ -27,6 +42,18 @@ export class Entrance {
   constructor(parts: ApiParts, options: ApiOptions) {
     this.#parts = parts
     this.#options = options
+  }
+
+  /** The session of a request to a route that takes one, but needs none. */
+  async sessionOf(request: FastifyRequest, reply: FastifyReply): Promise<Session | null> {
+    const { clock, pool } = this.#parts
+    const { publicUrl } = this.#options
+    const token = sessionToken(request, publicUrl)
+    if (token === undefined) return null
+    const found = await takeSession(pool, token, clock.nowMs())
+    if (found === null) return null
+    if (found.renewed) setSessionCookie(reply, publicUrl, token)
+    return found.session
   }
 
   /** The password was right: asks for the second factor of a person who has one (202). Throws `account_suspended`. */
@@ -56,20 +83,27 @@ export class Entrance {
   async enter(
     request: FastifyRequest,
     reply: FastifyReply,
-    entering: {
-      person: PersonId
-      passwordHash: string | null
-      account: AccountId | null
-      way: Way
-      hasSecondFactor: boolean
-    },
+    entering: Entering,
   ): Promise<z.input<typeof signInAnswer>> {
+    const { pool } = this.#parts
+    const session = await this.start(request, reply, entering)
+    if (session === null) throw await whyNoSession(pool, entering.person)
+    return me(pool, session, this.#options.plans)
+  }
+
+  /**
+   * As `enter`, but returns the session, or null without a cookie: all accounts of the person are suspended, or its password has
+   * changed.
+   */
+  async start(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { person, ...how }: Entering,
+  ): Promise<Session | null> {
     const { clock, pool, readClient } = this.#parts
-    const { plans, publicUrl } = this.#options
-    const { person, ...how } = entering
     const started = await startSession(pool, person, clientOf(readClient, request), clock.nowMs(), how)
-    if (started === null) throw await whyNoSession(pool, person)
-    setSessionCookie(reply, publicUrl, started.token)
-    return me(pool, started.session, plans)
+    if (started === null) return null
+    setSessionCookie(reply, this.#options.publicUrl, started.token)
+    return started.session
   }
 }

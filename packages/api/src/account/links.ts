@@ -9,21 +9,15 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { countedAttempt } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { readLink, useLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { checkCredentials } from '@prepaint/service/accounts/sign-in/passwords.ts'
-import {
-  chooseAccount,
-  readEntry,
-  type Session,
-  takeSession,
-} from '@prepaint/service/accounts/sign-in/sessions.ts'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
+import { chooseAccount, readEntry } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf, isOnlySso } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { checkSameSite, sessionToken, setSessionCookie } from '../http/session-access.ts'
+import { checkSameSite } from '../http/session-access.ts'
 import { Entrance } from './entering.ts'
 import { me } from './me.ts'
 
 export function links(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
-  const { plans, publicUrl } = options
+  const { plans } = options
   const entrance = new Entrance(parts, options)
   const { clock, log, pool, readClient } = parts
 
@@ -40,7 +34,8 @@ export function links(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
     },
     handler: async (request) => {
       checkSameSite(request)
-      return { link: await readLink(pool, request.body.token, clock.nowMs()) }
+      const isOnly = isOnlySso(parts)
+      return { link: await readLink(pool, request.body.token, clock.nowMs(), { isOnlySso: isOnly }) }
     },
   })
 
@@ -79,7 +74,8 @@ export function links(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
       const { token, email = null, password = null } = request.body
       const nowMs = clock.nowMs()
       const client = clientOf(readClient, request)
-      const session = await sessionOfLink(request, reply, nowMs)
+      // An invitation can be accepted by the session of the address that it is for.
+      const session = await entrance.sessionOf(request, reply)
       const used = await useLink(
         pool,
         plans,
@@ -88,6 +84,7 @@ export function links(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
           email,
           password,
           signedIn: session,
+          isOnlySso: isOnlySso(parts),
           checkPassword: (credentials) =>
             countedAttempt(
               pool,
@@ -108,18 +105,4 @@ export function links(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
       return me(pool, { ...session, entry: await readEntry(pool, session, account, nowMs) }, plans)
     },
   })
-
-  /** An invitation can be accepted by the session of the address that it is for. */
-  async function sessionOfLink(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    nowMs: number,
-  ): Promise<Session | null> {
-    const token = sessionToken(request, publicUrl)
-    if (token === undefined) return null
-    const found = await takeSession(pool, token, nowMs)
-    if (found === null) return null
-    if (found.renewed) setSessionCookie(reply, publicUrl, token)
-    return found.session
-  }
 }

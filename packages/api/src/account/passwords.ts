@@ -8,7 +8,7 @@ import { countedAttempt, countResetRequest } from '@prepaint/service/accounts/si
 import { createLink, findResetPerson, welcomeUrl } from '@prepaint/service/accounts/sign-in/links.ts'
 import { changePassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { type MailSender, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
-import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf, isOnlySso } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { personRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
@@ -19,6 +19,7 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
 
   add('PUT', '/api/password', 'changePassword', {
     summary: 'Change the password and end all other sessions',
+    isOwnWay: true,
     body: changePasswordBody,
     response: { 204: emptyResponse('Changed') },
     refuses: ['wrong_password', 'too_many_failures'],
@@ -34,7 +35,7 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
     },
   })
 
-  const canSend = mailer !== null && publicUrl !== null
+  const canSend = mailer !== null && publicUrl !== null && !isOnlySso(parts)
 
   app.route({
     method: 'GET',
@@ -54,6 +55,7 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
     url: '/api/password-reset',
     config: {
       access: 'open',
+      isOwnWay: true,
       refuses: ['cross_site', 'not_found', 'too_many_resets', 'database_unavailable'],
     },
     schema: {

@@ -120,7 +120,11 @@ export function signInSteps(app: ApiApp, parts: ApiParts, options: ApiOptions): 
   app.route({
     method: 'POST',
     url: '/api/session/passkey/options',
-    config: { access: 'open', refuses: ['cross_site', 'passkeys_need_host', 'database_unavailable'] },
+    config: {
+      access: 'open',
+      isOwnWay: true,
+      refuses: ['cross_site', 'passkeys_need_host', 'database_unavailable'],
+    },
     schema: {
       operationId: 'askForPasskey',
       tags: [TAG],
@@ -141,6 +145,7 @@ export function signInSteps(app: ApiApp, parts: ApiParts, options: ApiOptions): 
     url: '/api/session/passkey',
     config: {
       access: 'open',
+      isOwnWay: true,
       refuses: [
         'passkey_not_accepted',
         'passkeys_need_host',
@@ -241,6 +246,7 @@ export function secondFactor(app: ApiApp, parts: ApiParts, { publicUrl }: ApiOpt
 
   add('POST', '/api/second-factor/totp', 'startTotp', {
     summary: 'Make the secret of an authenticator app; it counts once a code has confirmed it',
+    isOwnWay: true,
     isFresh: true,
     response: { 200: jsonResponse('The secret, shown only once', startTotpAnswer) },
     refuses: ['second_factor_exists', 'secrets_unavailable'],
@@ -249,6 +255,7 @@ export function secondFactor(app: ApiApp, parts: ApiParts, { publicUrl }: ApiOpt
 
   add('POST', '/api/second-factor/totp/confirm', 'confirmTotp', {
     summary: 'Confirm the authenticator app by a code of it; other sessions end',
+    isOwnWay: true,
     description: CODE_LIMITS,
     body: confirmTotpBody,
     response: { 200: jsonResponse('Recovery codes, shown only once', recoveryCodesAnswer) },
@@ -272,6 +279,7 @@ export function secondFactor(app: ApiApp, parts: ApiParts, { publicUrl }: ApiOpt
 
   add('POST', '/api/second-factor/recovery-codes', 'renewRecoveryCodes', {
     summary: 'Make ten new recovery codes; those of before are gone',
+    isOwnWay: true,
     isFresh: true,
     response: { 200: jsonResponse('Recovery codes, shown only once', recoveryCodesAnswer) },
     refuses: ['no_second_factor'],
@@ -284,6 +292,7 @@ export function secondFactor(app: ApiApp, parts: ApiParts, { publicUrl }: ApiOpt
 
   add('POST', '/api/passkeys/options', 'startPasskey', {
     summary: 'What a browser needs to make a passkey; for 5 minutes',
+    isOwnWay: true,
     isFresh: true,
     response: { 200: jsonResponse('Options for `navigator.credentials.create`', passkeyToAddAnswer) },
     refuses: ['passkey_limit', 'passkeys_need_host'],
@@ -295,6 +304,7 @@ export function secondFactor(app: ApiApp, parts: ApiParts, { publicUrl }: ApiOpt
 
   add('POST', '/api/passkeys', 'addPasskey', {
     summary: 'Add the passkey that the browser made; other sessions end',
+    isOwnWay: true,
     body: addPasskeyBody,
     response: {
       201: jsonResponse('The passkey, and recovery codes with the first factor', addPasskeyAnswer),

@@ -46,6 +46,7 @@ export function sessions(app: ApiApp, parts: ApiParts, options: ApiOptions): voi
     url: '/api/session',
     config: {
       access: 'open',
+      isOwnWay: true,
       refuses: [
         'wrong_credentials',
         'account_suspended',

@@ -17,7 +17,7 @@ import { type FrontKey, findFrontKey } from '@prepaint/service/fronts/front-keys
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { frontKeyOf, mayAsk, mayNote } from '../fronts/middleware-form.ts'
 import { RefusedOffers } from '../fronts/refused-offers.ts'
-import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from './app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf, isOnlySso } from './app.ts'
 import {
   bearerToken,
   checkOperator,
@@ -61,6 +61,8 @@ declare module 'fastify' {
     mayUse?: (plan: Plan) => void
     /** A person must have proved a short time ago who it is. Of actions `@prepaint/contract/roles.ts` says it. */
     isFresh?: boolean
+    /** It is about passwords, passkeys or codes: closed where single sign-on is the only way. */
+    isOwnWay?: boolean
     /** The route's own errors for the OpenAPI document; access and input errors are added. */
     refuses?: readonly ErrorCode[]
     /** Takes `text/csv` beside JSON, and gives the route its text. */
@@ -93,7 +95,8 @@ export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, opti
   })
 
   app.addHook('onRequest', async (request, reply) => {
-    const { access } = request.routeOptions.config
+    const { access, isOwnWay = false } = request.routeOptions.config
+    if (isOwnWay && isOnlySso(parts)) throw new AppError('sign_in_not_found')
     if (takesShares(access) && request.headers[SHARE_HEADER] !== undefined) {
       request.caller = await checks.share(request)
       checkShare(request.caller, request.routeOptions.config)

@@ -10,6 +10,7 @@ import { clientBlock, type ReadClient } from '@prepaint/runtime/http/client-addr
 import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { SessionClient } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import type { SingleSignOn } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import type { MailSender } from '@prepaint/service/mail/mailer.ts'
 import type { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
@@ -51,6 +52,8 @@ export type ApiParts = {
   vault: Vault
   /** Null if e-mail is not configured. */
   mailer: MailSender | null
+  /** Null if no provider of single sign-on is configured. */
+  singleSignOn: SingleSignOn | null
   /** Knows what is served as robots.txt. */
   robots: RobotsFiles
   /** Checks names and origins from outside. */
@@ -104,6 +107,11 @@ export type ApiOptions = {
 
 /** `failures`: requests with invalid secrets per client and window; further ones are refused. */
 export type ApiClientLimits = ClientLimits & { failures: number }
+
+/** No passwords and no passkeys. */
+export function isOnlySso({ singleSignOn }: Pick<ApiParts, 'singleSignOn'>): boolean {
+  return singleSignOn?.settings.isOnly === true
+}
 
 /** Call after a commit: resolves once this node has processed earlier notifications. Bounded; never rejects. */
 type CaughtUp = () => Promise<void>

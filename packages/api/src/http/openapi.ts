@@ -73,6 +73,7 @@ function completeSchema(route: RouteOptions): void {
   if (hasChecks) codes.add('invalid_field')
   for (const code of config.refuses ?? []) codes.add(code)
   if (needsFresh(config)) codes.add('confirm_needed')
+  if (config.isOwnWay === true) codes.add('sign_in_not_found')
   codes.add('too_many_requests')
   codes.add('internal')
   const described = schema.response as object

@@ -46,6 +46,8 @@ type Route<
   takesCsv?: number
   /** Of a person: it must have proved a short time ago who it is. Of actions `@prepaint/contract/roles.ts` says it. */
   isFresh?: boolean
+  /** It is about passwords, passkeys or codes: closed where single sign-on is the only way. */
+  isOwnWay?: boolean
   /** Checked before the body is read. */
   mayUse?: (plan: Plan) => void
   handler(
@@ -109,19 +111,19 @@ function addRoute<
   route: Omit<Route<Subject, Params, Query, Body, Answer>, 'mayUse'>,
   subjectOf: (request: FastifyRequest) => Subject,
 ): void {
-  const { refuses = [], takesCsv, query, handler, ...described } = route
+  const { refuses = [], takesCsv, isOwnWay = false, query, handler, ...described } = route
   const { tag, method, url, operationId } = added
   const schema: FastifySchema = { operationId, tags: [tag], ...described }
   if (query !== undefined) schema.querystring = query
   const options: RouteOptions = {
     method: method as RouteOptions['method'],
     url,
-    config: { ...added.config, refuses },
+    config: { ...added.config, refuses, isOwnWay },
     schema,
     handler: (request, reply) => handler(subjectOf(request), request as Parameters<typeof handler>[1], reply),
   }
   if (takesCsv !== undefined) {
-    options.config = { ...added.config, refuses, takesCsv: true }
+    options.config = { ...added.config, refuses, isOwnWay, takesCsv: true }
     options.bodyLimit = takesCsv
     options.validatorCompiler = checkAllButBody
   }

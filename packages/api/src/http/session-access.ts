@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { IDLE_DAYS } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { SSO_START_MS } from '@prepaint/service/accounts/sign-in/sso-starts.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -25,6 +26,28 @@ export function setSessionCookie(reply: FastifyReply, publicUrl: string | null, 
     maxAge: token === null ? 0 : IDLE_DAYS * 86_400,
     httpOnly: true,
     sameSite: 'strict',
+    secure: isHttps(publicUrl),
+  })
+}
+
+function ssoCookieName(publicUrl: string | null): string {
+  return isHttps(publicUrl) ? '__Host-prepaint-sso' : 'prepaint-sso'
+}
+
+export function ssoToken(
+  { cookies }: Pick<FastifyRequest, 'cookies'>,
+  publicUrl: string | null,
+): string | undefined {
+  return cookies[ssoCookieName(publicUrl)]
+}
+
+/** Binds a sign-in at the provider to this browser, or removes that (`token` null). Lax: it comes back from another site. */
+export function setSsoCookie(reply: FastifyReply, publicUrl: string | null, token: string | null): void {
+  void reply.setCookie(ssoCookieName(publicUrl), token ?? '', {
+    path: '/',
+    maxAge: token === null ? 0 : SSO_START_MS / 1_000,
+    httpOnly: true,
+    sameSite: 'lax',
     secure: isHttps(publicUrl),
   })
 }

@@ -17,6 +17,7 @@ import {
 } from '@prepaint/contract/api/operator.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, PersonId } from '@prepaint/contract/ids.ts'
+import { transaction } from '@prepaint/postgres/transaction.ts'
 import {
   findAccountById,
   listAccountsWithUse,
@@ -30,7 +31,7 @@ import {
   revokeAccountInvitation,
 } from '@prepaint/service/accounts/invitations.ts'
 import { isMemberOf } from '@prepaint/service/accounts/members.ts'
-import { findContact, findPersonById, listPersons, setOperator } from '@prepaint/service/accounts/persons.ts'
+import { changeOperator, findContact, findPersonById, listPersons } from '@prepaint/service/accounts/persons.ts'
 import { type CreatedLink, createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { write } from '@prepaint/service/mail/mailer.ts'
 import type { z } from 'zod'
@@ -90,7 +91,7 @@ export function operatorAccounts(app: ApiApp, parts: ApiParts, { plans, publicUr
       const id = numberFrom(request.params.id, 'person_not_found') as PersonId
       // Otherwise the last operator could lock everyone out.
       if (id === person) throw new AppError('own_role')
-      await setOperator(pool, id, request.body.is_operator)
+      await transaction(pool, (client) => changeOperator(client, id, request.body.is_operator))
       return { person: await findPersonById(pool, id) }
     },
   })
@@ -143,6 +144,7 @@ export function operatorAccounts(app: ApiApp, parts: ApiParts, { plans, publicUr
 
   add('POST', '/api/operator/accounts/:id/reset-link', 'createResetLink', {
     summary: 'Make a link to set a new password; works once, for an hour',
+    isOwnWay: true,
     description: 'For the owner with the contact address of the account, or else its first owner.',
     params: accountParams,
     response: {

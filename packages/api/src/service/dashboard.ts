@@ -14,6 +14,7 @@ export const DASHBOARD_DIR = path.resolve(import.meta.dirname, '../../../../dash
 export const DASHBOARD_PAGES = [
   '/welcome',
   '/sign-in',
+  '/sign-in/confirmed',
   '/domains',
   '/domains/add',
   '/domains/:domain',
@@ -44,6 +45,13 @@ export const DASHBOARD_PAGES = [
   '/operator/queue',
   '/operator/failures',
 ] as const
+
+const PAGE_PATTERNS = DASHBOARD_PAGES.map((page) => new RegExp(`^${page.replace(':domain', '[\\w.-]+')}$`))
+
+/** Whether it is the path of a page of the dashboard, and nothing else. */
+export function isDashboardPage(path: string): boolean {
+  return PAGE_PATTERNS.some((pattern) => pattern.test(path))
+}
 
 /** Allows only our own files: no inline code, `eval`, other hosts, frames or form submissions. */
 export const DASHBOARD_POLICY = [

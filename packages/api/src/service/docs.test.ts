@@ -84,6 +84,7 @@ it('GET /openapi.json: every operation that asks the database may answer 503, an
     'post /api/session/passkey',
     'post /api/session/passkey/options',
     'post /api/session/second-factor',
+    'post /api/session/sso',
   ])
 })
 

@@ -12,14 +12,21 @@ export function pageStyle(): { style: string; policy: string } {
   }
 }
 
-/** `title` is text, `body` HTML. */
-export function htmlPage(title: string, style: string, body: string): string {
+/** `title` is text, `body` HTML. `next`: the path of a page that follows at once. */
+export function htmlPage(
+  title: string,
+  style: string,
+  body: string,
+  { next }: { next?: string } = {},
+): string {
+  const refresh =
+    next === undefined ? '' : `\n<meta http-equiv="refresh" content="0;url=${escapeHtml(next)}">`
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${escapeHtml(title)}</title>${refresh}
 <style>${style}</style>
 </head>
 <body>

@@ -82,6 +82,14 @@ export const secondFactorAwaitedAnswer = z.object({
   }),
 })
 
+/** What the dashboard shows before anybody has signed in. */
+export const installationAnswer = z.object({
+  has_account: z.boolean(),
+  single_sign_on: z
+    .object({ name: z.string(), is_only: z.boolean().describe('No passwords and no passkeys') })
+    .nullable(),
+})
+
 const codeSchema = z.string().min(1).max(100)
 
 /** What a browser made with a passkey. The library that checks it knows its form. */
@@ -157,6 +165,22 @@ export const renamePasskeyBody = z.object({ name: z.string() })
 export const passkeyAnswer = z.object({ passkey: passkeySchema })
 
 export const passkeyToAskAnswer = z.object({ token: z.string(), options: passkeyOptionsSchema })
+
+export const startSsoBody = z.object({
+  next: z
+    .string()
+    .max(2_000)
+    .optional()
+    .describe('Path of the screen that follows; anything else counts as `/domains`'),
+  confirm: z
+    .boolean()
+    .optional()
+    .describe('In a session of single sign-on: prove again who it is, instead of a sign-in'),
+})
+
+export const startSsoAnswer = z.object({
+  url: z.string().describe('Where the browser goes, within 10 minutes; it comes back by itself'),
+})
 
 export const signInByPasskeyBody = z.object({ token: tokenSchemaOfSignIn, response: passkeyResponseSchema })
 

@@ -23,7 +23,7 @@ export const accountInListSchema = apiSchema(
   'AccountInList',
   z.object({
     ...accountSchema.shape,
-    can_sign_in: z.boolean().describe('A member has a password'),
+    can_sign_in: z.boolean().describe('A member has a password, or has signed in by single sign-on'),
     suspended: z.boolean(),
     members: z.int(),
     domains: z.int(),
@@ -101,7 +101,7 @@ export const personInListSchema = apiSchema(
     email: z.string(),
     name: z.string().nullable(),
     is_operator: z.boolean(),
-    can_sign_in: z.boolean().describe('A password is set'),
+    can_sign_in: z.boolean().describe('A password is set, or it has signed in by single sign-on'),
     accounts: z.int(),
     created_at: z.string(),
   }),

@@ -11,7 +11,7 @@ import type pg from 'pg'
 import { addOwnAddress } from '../notifications/delivery/addresses.ts'
 import { emailOf, parseEmail } from './email.ts'
 import { addMember } from './members.ts'
-import { addPerson } from './persons.ts'
+import { addPerson, HAS_SSO } from './persons.ts'
 
 export type Account = { id: AccountId; name: string; email: string; plan: string; created_at: string }
 
@@ -202,7 +202,7 @@ export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise
   const { rows } = await db.query<AccountRow & AccountUse>(
     `select a.id, coalesce(a.name, a.email) as name, a.email, a.plan, a.created_at,
             exists (select from member m join person p on p.id = m.person_id
-                     where m.account_id = a.id and p.password_hash is not null) as can_sign_in,
+                     where m.account_id = a.id and (p.password_hash is not null or ${HAS_SSO})) as can_sign_in,
             (select count(*)::int from member m where m.account_id = a.id) as members,
             a.suspended_at is not null as suspended,
             (select count(*)::int from domain d where d.account_id = a.id) as domains,

@@ -8,6 +8,7 @@ import type pg from 'pg'
 import { type Actor, actorNow, checkOwnerRight, roleNow } from './actor.ts'
 import { parseEmail } from './email.ts'
 import { revokeKeysOf } from './keys.ts'
+import { HAS_SSO } from './persons.ts'
 import { HAS_PASSKEY, HAS_TOTP, type Way } from './sign-in/sessions.ts'
 
 export const MEMBER_LIMIT = 200
@@ -37,6 +38,7 @@ type MemberRow = {
   has_password: boolean
   has_totp: boolean
   has_passkey: boolean
+  has_sso: boolean
   last_seen_at: Date | null
   joined_at: Date
 }
@@ -48,7 +50,7 @@ const selectNames = (row: string) => `case when ${row}.domains is not null then 
      order by d.custom_domain) end as domains`
 
 const SELECT = `select m.id, p.email, p.name, m.role, ${selectNames('m')}, p.password_hash is not null as has_password,
-    ${HAS_TOTP} as has_totp, ${HAS_PASSKEY} as has_passkey,
+    ${HAS_TOTP} as has_totp, ${HAS_PASSKEY} as has_passkey, ${HAS_SSO} as has_sso,
     m.last_seen_at, m.joined_at
   from member m join person p on p.id = m.person_id where m.account_id = $1`
 
@@ -65,13 +67,14 @@ async function readMember(db: Queryable, account: AccountId, id: number, reader:
 }
 
 function toMember(
-  { has_password: hasPassword, has_totp: hasTotp, has_passkey: hasPasskey, ...row }: MemberRow,
+  { has_password: hasPassword, has_totp: hasTotp, has_passkey: hasPasskey, has_sso: hasSso, ...row }: MemberRow,
   reader: Actor | null,
 ): Member {
   const isShown = reader !== null && hasRole(reader.role, 'admin')
   const ways: Way[] = []
   if (hasPassword) ways.push('password')
   if (hasPasskey) ways.push('passkey')
+  if (hasSso) ways.push('sso')
   return {
     ...row,
     second_factor: isShown ? hasTotp || hasPasskey : null,

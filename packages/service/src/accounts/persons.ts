@@ -3,6 +3,7 @@ import type { AccountId, PersonId } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { parseEmail } from './email.ts'
 import { hashNewPassword } from './sign-in/passwords.ts'
+import { recordOfPerson } from './sign-in/sessions.ts'
 
 export type Person = {
   id: PersonId
@@ -16,7 +17,10 @@ export type Person = {
 
 type PersonRow = Omit<Person, 'created_at'> & { created_at: Date }
 
-const SELECT = `select p.id, p.email, p.name, p.is_operator, p.password_hash is not null as can_sign_in,
+/** SQL: the provider of single sign-on knows person `p`. */
+export const HAS_SSO = `exists (select from sso_identity o where o.person_id = p.id)`
+
+const SELECT = `select p.id, p.email, p.name, p.is_operator, p.password_hash is not null or ${HAS_SSO} as can_sign_in,
   (select count(*)::int from member m where m.person_id = p.id) as accounts, p.created_at from person p`
 
 /**
@@ -136,6 +140,20 @@ export async function setOperator(db: Queryable, id: PersonId, isOperator: boole
   if (rowCount !== 0) return
   await findPersonById(db, id)
   throw new AppError('person_not_proven')
+}
+
+/** As `setOperator`, recorded in the accounts that the person is in. Writes nothing if it is so already. Call in a transaction. */
+export async function changeOperator(client: Queryable, id: PersonId, isOperator: boolean): Promise<void> {
+  const { rows } = await client.query<{ old: boolean }>(
+    'select is_operator as old from person where id = $1::bigint for no key update',
+    [id],
+  )
+  if (rows[0] === undefined) throw new AppError('person_not_found')
+  const { old } = rows[0]
+  if (old === isOperator) return
+  await setOperator(client, id, isOperator)
+  const details = { is_operator: { old, new: isOperator } }
+  await recordOfPerson(client, id, { action: 'person.operator_changed', details })
 }
 
 /** Changes what a person says of itself; undefined stays. */

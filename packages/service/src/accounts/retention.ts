@@ -63,7 +63,7 @@ const expired = (table: 'session' | 'link' | 'sign_in_session' | 'sign_in_link')
       limit $1 for update skip locked)
    delete from ${table} using old where ${table}.id = old.id`
 
-const expiredByHash = (table: 'sign_in_step' | 'passkey_challenge') =>
+const expiredByHash = (table: 'sign_in_step' | 'passkey_challenge' | 'sso_start') =>
   `with old as materialized (
      select token_hash from ${table} where expires_at < now() - $2 * interval '1 millisecond'
       limit $1 for update skip locked)
@@ -77,6 +77,7 @@ const STEPS = [
    delete from email_change using old where email_change.id = old.id`,
   expiredByHash('sign_in_step'),
   expiredByHash('passkey_challenge'),
+  expiredByHash('sso_start'),
   expired('link'),
   expired('sign_in_session'),
   expired('sign_in_link'),

@@ -16,6 +16,7 @@ type SecretPrefix =
   | 'pp_sf_'
   | 'pp_pk_'
   | 'pp_em_'
+  | 'pp_so_'
 
 type NewSecret = {
   raw: string

@@ -167,6 +167,7 @@ create index share_link_expiry on share_link (expires_at);
 
 -- Links that work once: `first` (the operator of a new installation), `invitation` (a new account), `member` (joining an
 -- account), `reset` (a forgotten password). Only the hash is stored. `is_held`: a member who invites got it, not the address.
+-- `is_by_command`: the command line made it; it lets its person in also where single sign-on is the only way.
 create table link (
   id            integer generated always as identity primary key,
   token_hash    bytea not null unique,
@@ -176,7 +177,8 @@ create table link (
   person_id     integer references person on delete cascade,
   created_at    timestamptz not null default now(),
   expires_at    timestamptz not null,
-  is_held       boolean not null default false
+  is_held       boolean not null default false,
+  is_by_command boolean not null default false
 );
 create index link_invitation on link (invitation_id);
 create index link_person on link (person_id);
@@ -250,3 +252,31 @@ create table email_change (
 );
 create index email_change_person on email_change (person_id);
 create index email_change_end on email_change (undo_ends_at);
+
+-- Persons as the provider of single sign-on knows them: its issuer, and the name that it never changes (`sub`).
+create table sso_identity (
+  issuer       text not null,
+  subject      text not null,
+  person_id    integer not null references person on delete cascade,
+  created_at   timestamptz not null,
+  last_used_at timestamptz not null,
+  primary key (issuer, subject),
+  unique (person_id, issuer)
+);
+
+-- Sign-ins at the provider that are under way, once each. `token_hash`: of the token in the browser's cookie. `state`, `nonce` and
+-- `verifier` must match what comes back. `next`: the screen that follows. `address`: whose limit the start counts for. `session_id`:
+-- the session whose person proves again who it is; null: somebody signs in.
+create table sso_start (
+  token_hash bytea primary key,
+  state      text not null,
+  nonce      text not null,
+  verifier   text not null,
+  next       text not null,
+  address    text not null,
+  session_id integer references session on delete cascade,
+  started_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index sso_start_session on sso_start (session_id);
+create index sso_start_expiry on sso_start (expires_at);

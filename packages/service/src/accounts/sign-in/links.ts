@@ -9,10 +9,19 @@ import type pg from 'pg'
 import { addAccountOf, checkPlan } from '../accounts.ts'
 import { emailOf, parseEmail } from '../email.ts'
 import { addMember, checkMemberLimit, isMemberOf } from '../members.ts'
-import { createPerson, findPersonOf, findUnproven, lockPerson, markProven, setOperator } from '../persons.ts'
+import {
+  changeOperator,
+  createPerson,
+  findPersonOf,
+  findUnproven,
+  HAS_SSO,
+  lockPerson,
+  setOperator,
+} from '../persons.ts'
 import { createSecret, hashSecret } from '../secrets.ts'
 import { hashNewPassword, setPasswordHash, wordsOf } from './passwords.ts'
-import { dropFactors, hasSecondFactor, readFactors } from './second-factor.ts'
+import { proveAddress } from './proof.ts'
+import { hasSecondFactor, readFactors } from './second-factor.ts'
 import { MAY_SIGN_IN } from './sessions.ts'
 
 /**
@@ -21,7 +30,8 @@ import { MAY_SIGN_IN } from './sessions.ts'
  */
 type LinkKind = 'first' | 'invitation' | 'member' | 'reset'
 
-type NewLink = { kind: 'first'; plan: string } | { kind: 'reset'; person: PersonId }
+/** `isByCommand`: the command line makes it, so it counts also where single sign-on is the only way. */
+type NewLink = { kind: 'first'; plan: string } | { kind: 'reset'; person: PersonId; isByCommand?: boolean }
 
 export type CreatedLink = { token: string; expires_at: string }
 
@@ -45,7 +55,7 @@ export type LinkView =
 const HOUR_MS = 3_600_000
 const LIFE_MS = { first: 24 * HOUR_MS, reset: HOUR_MS } as const
 
-const OPERATORS = 'select from person where is_operator and password_hash is not null'
+const OPERATORS = `select from person p where p.is_operator and (p.password_hash is not null or ${HAS_SSO})`
 /** The first link was shown in a terminal or log, so it ends once an operator can sign in. */
 const IS_VALID = `(l.kind <> 'first' or not exists (${OPERATORS}))`
 
@@ -64,7 +74,8 @@ export async function createLink(
       link.kind,
       person,
     ])
-    const made = { kind: link.kind, plan, person, invitation: null, isHeld: false }
+    const isByCommand = link.kind === 'reset' && link.isByCommand === true
+    const made = { kind: link.kind, plan, person, invitation: null, isHeld: false, isByCommand }
     return insertLink(client, made, nowMs + LIFE_MS[link.kind])
   })
 }
@@ -76,7 +87,8 @@ export async function linkToInvitation(
   expiresAtMs: number,
 ): Promise<CreatedLink> {
   await client.query('delete from link where invitation_id = $1', [id])
-  return insertLink(client, { kind, plan: null, person: null, invitation: id, isHeld }, expiresAtMs)
+  const made = { kind, plan: null, person: null, invitation: id, isHeld, isByCommand: false }
+  return insertLink(client, made, expiresAtMs)
 }
 
 async function insertLink(
@@ -87,15 +99,25 @@ async function insertLink(
     person: PersonId | null
     invitation: number | null
     isHeld: boolean
+    isByCommand: boolean
   },
   expiresAtMs: number,
 ): Promise<CreatedLink> {
   const secret = createSecret('pp_in_')
   const expiresAt = new Date(expiresAtMs)
   await client.query(
-    `insert into link (token_hash, kind, plan, person_id, invitation_id, expires_at, is_held)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [secret.hash, link.kind, link.plan, link.person, link.invitation, expiresAt, link.isHeld],
+    `insert into link (token_hash, kind, plan, person_id, invitation_id, expires_at, is_held, is_by_command)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      secret.hash,
+      link.kind,
+      link.plan,
+      link.person,
+      link.invitation,
+      expiresAt,
+      link.isHeld,
+      link.isByCommand,
+    ],
   )
   return { token: secret.raw, expires_at: expiresAt.toISOString() }
 }
@@ -116,12 +138,13 @@ type LinkRow = {
   isOperator: boolean
   invitedBy: string
   isHeld: boolean
+  isByCommand: boolean
 }
 
 const READ = `select l.kind, coalesce(i.email, p.email) as email, l.expires_at, coalesce(i.plan, l.plan) as plan,
          l.person_id as person, i.id as invitation, i.account_id as account, coalesce(a.name, a.email) as "accountName",
          coalesce(a.suspended_at is not null, false) as suspended, i.role, i.domains, i.name,
-         coalesce(i.is_operator, false) as "isOperator", i.invited_by as "invitedBy", l.is_held as "isHeld"
+         coalesce(i.is_operator, false) as "isOperator", i.invited_by as "invitedBy", l.is_held as "isHeld", l.is_by_command as "isByCommand"
     from link l left join invitation i on i.id = l.invitation_id
     left join person p on p.id = l.person_id left join account a on a.id = i.account_id
    where l.token_hash = $1 and l.expires_at > $2 and ${IS_VALID}`
@@ -133,13 +156,21 @@ async function findLink(db: Queryable, hash: Buffer, nowMs: number): Promise<Lin
   return rows[0]
 }
 
-/** Throws `link_not_found`. */
-export async function readLink(db: Queryable, token: string, nowMs: number): Promise<LinkView> {
-  const { kind, email, expires_at, accountName, role, invitedBy } = await findLink(
-    db,
-    hashSecret(token),
-    nowMs,
-  )
+/** Single sign-on is the only way: invitations are accepted in a session, and only the command line makes other links. */
+function isClosed({ kind, isByCommand }: LinkRow): boolean {
+  return kind === 'first' || (kind === 'reset' && !isByCommand)
+}
+
+/** `isOnlySso`: no passwords and no passkeys. Throws `link_not_found`. */
+export async function readLink(
+  db: Queryable,
+  token: string,
+  nowMs: number,
+  { isOnlySso = false }: { isOnlySso?: boolean } = {},
+): Promise<LinkView> {
+  const link = await findLink(db, hashSecret(token), nowMs)
+  if (isOnlySso && isClosed(link)) throw new AppError('link_not_found')
+  const { kind, email, expires_at, accountName, role, invitedBy } = link
   const expires = expires_at.toISOString()
   if (kind !== 'member') return { kind, email, expires_at: expires }
   return {
@@ -158,6 +189,8 @@ export type LinkUse = {
   email: string | null
   password: string | null
   signedIn: { person: PersonId; email: string } | null
+  /** No passwords and no passkeys: invitations are accepted in a session only. */
+  isOnlySso?: boolean
   /** Checks the password of an existing person as a sign-in does. Throws `wrong_credentials` and `too_many_failures`. */
   checkPassword(credentials: { email: string; password: string }): Promise<{ id: PersonId; hash: string }>
 }
@@ -178,7 +211,7 @@ export type UsedLink = {
  * invitation never changes the password of a person that exists: it must be theirs. Only where it proves the address for the
  * first time is the password new, and sessions of before end. The link stays valid after every error.
  * Throws `link_not_found`, `invalid_field`, `account_exists`, `other_invited`, `wrong_credentials`, `account_suspended`,
- * `member_limit`.
+ * `member_limit`, `sign_in_required`.
  */
 export async function useLink(
   pool: pg.Pool,
@@ -190,13 +223,14 @@ export async function useLink(
   const hash = hashSecret(token)
   const link = await findLink(pool, hash, nowMs)
   if (link.suspended) throw new AppError('account_suspended')
+  if (use.isOnlySso === true) checkWithoutPassword(link, use)
   if (link.kind === 'first') return useFirstLink(pool, plans, hash, use, nowMs)
   if (link.kind === 'reset') {
     const person = link.person!
     const passwordHash = await hashNewPassword(passwordOf(use), await wordsOf(pool, person))
     await transaction(pool, async (client) => {
       await endLink(client, hash, nowMs)
-      if (await markProven(client, person)) await dropPrepared(client, person)
+      await proveAddress(client, person)
       await actAsPerson({ id: person, email: link.email! }, () =>
         setPasswordHash(client, person, passwordHash),
       )
@@ -244,15 +278,16 @@ export async function acceptInvitation(
 
 /** Throws `wrong_credentials` if the person is proven meanwhile. */
 async function prove(client: Queryable, person: PersonId, passwordHash: string): Promise<void> {
-  if (!(await markProven(client, person))) throw new AppError('wrong_credentials')
-  await dropPrepared(client, person)
+  if (!(await proveAddress(client, person))) throw new AppError('wrong_credentials')
   await setPasswordHash(client, person, passwordHash)
 }
 
-/** Drops the ways to enter that another may have prepared for the person. */
-async function dropPrepared(client: Queryable, person: PersonId): Promise<void> {
-  await dropFactors(client, person)
-  await client.query('delete from email_change where person_id = $1', [person])
+/** Throws `link_not_found`, `other_invited` and `sign_in_required`. */
+function checkWithoutPassword(link: LinkRow, { signedIn }: LinkUse): void {
+  if (isClosed(link)) throw new AppError('link_not_found')
+  if (link.kind === 'reset' || signedIn?.email === link.email) return
+  if (signedIn !== null) throw new AppError('other_invited', { word: link.email! })
+  throw new AppError('sign_in_required')
 }
 
 /** Account, invitation, link: sending again and revoking lock them in the same order. */
@@ -321,7 +356,7 @@ async function accept(
 ): Promise<AccountId> {
   await client.query('delete from invitation where id = $1', [link.invitation])
   if (link.account === null) {
-    if (link.isOperator) await setOperator(client, person, true)
+    if (link.isOperator) await changeOperator(client, person, true)
     const made = { email: link.email!, plan: link.plan ?? '', name: link.name }
     return (await addAccountOf(client, plans, person, made)).id
   }
@@ -348,7 +383,7 @@ function passwordOf({ password }: Pick<LinkUse, 'password'>): string {
   return password
 }
 
-/** Tells whether an operator can sign in with a password. */
+/** Tells whether an operator can sign in. */
 export async function hasOperator(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(`${OPERATORS} limit 1`)
   return rowCount !== 0

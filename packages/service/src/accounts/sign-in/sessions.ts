@@ -319,7 +319,11 @@ export async function chooseAccount(
 }
 
 /** The person of the session has just proved who it is. */
-export async function confirmSession(db: Queryable, { id, person }: Session, nowMs: number): Promise<void> {
+export async function confirmSession(
+  db: Queryable,
+  { id, person }: Pick<Session, 'id' | 'person'>,
+  nowMs: number,
+): Promise<void> {
   await db.query('update session set confirmed_at = $3 where id = $1 and person_id = $2', [
     id,
     person,
@@ -414,6 +418,19 @@ export async function endSessions(client: Queryable, person: PersonId): Promise<
   if (ended > 0)
     await recordOfPerson(client, person, { action: 'session.ended', details: { sessions: ended } })
   return ended
+}
+
+/** Ends all sessions that did not begin by single sign-on, when that has become the only way. Returns how many there were. */
+export async function endSessionsOfOtherWays(pool: pg.Pool): Promise<number> {
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<{ person: PersonId }>(
+      `delete from session where way <> 'sso' returning person_id as person`,
+    )
+    for (const person of new Set(rows.map(({ person }) => person))) {
+      await recordOfPerson(client, person, { action: 'session.ended' })
+    }
+    return rows.length
+  })
 }
 
 /** Records what happened to a person's login in each account that the person is in. Names the person where another acts. */
