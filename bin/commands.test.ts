@@ -161,7 +161,9 @@ describe('links that let somebody in', () => {
       `insert into person (email, is_operator) values ('sso@example.com', true) returning id`,
     )
     assert.notEqual(await firstOperatorLine(pool, { ...sso, operatorGroup: null }), null)
-    await pool.query(`insert into sso_identity values ('https://id.example', 'x', $1, now(), now())`, [rows[0].id])
+    await pool.query(`insert into sso_identity values ('https://id.example', 'x', $1, now(), now())`, [
+      rows[0].id,
+    ])
     assert.equal(await firstOperatorLine(pool, { ...sso, operatorGroup: null }), null)
   })
 })

@@ -8,8 +8,8 @@ import type { StoreAddress } from '@prepaint/pages/store/bodies/store-address.ts
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
-import type { MasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import type { SsoSettings } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
+import type { MasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { type MailSettings, parseMailFrom } from '@prepaint/service/mail/mail-settings.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'

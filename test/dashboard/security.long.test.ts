@@ -159,7 +159,10 @@ it('who does not confirm changes nothing', async () => {
 it('an owner sets the rules of the account, but requires no second factor before having one', async () => {
   await api.pool.query('delete from second_factor; delete from passkey')
   const { id } = await findContact(api.pool, owner.id)
-  await api.pool.query('update session set confirmed_at = $2 where person_id = $1', [id, new Date(api.clock.atMs)])
+  await api.pool.query('update session set confirmed_at = $2 where person_id = $1', [
+    id,
+    new Date(api.clock.atMs),
+  ])
   await open('/account/security')
   await field('Sign in again after hours').fill('0')
   await button('Save the rules').click()

@@ -121,8 +121,7 @@ export async function startTestApi({
     ...standInParts(pool, clock),
     selectors,
     mailer,
-    singleSignOn:
-      sso === undefined ? null : new SingleSignOn(sso, publicUrl ?? '', clock, silentLog()),
+    singleSignOn: sso === undefined ? null : new SingleSignOn(sso, publicUrl ?? '', clock, silentLog()),
     checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
       checkDns: async (account, name) =>
         (await publishAnswer(pool, account, name)) === null

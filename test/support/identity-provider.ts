@@ -81,7 +81,10 @@ export async function startIdentityProvider() {
     code.isUsed = true
     const accessToken = randomUUID()
     tokens.set(accessToken, code)
-    return [200, { access_token: accessToken, token_type: 'Bearer', expires_in: 60, id_token: idTokenOf(code) }]
+    return [
+      200,
+      { access_token: accessToken, token_type: 'Bearer', expires_in: 60, id_token: idTokenOf(code) },
+    ]
   }
 
   async function answer(request: http.IncomingMessage): Promise<[number, object]> {

@@ -108,7 +108,10 @@ export function email({ mail }: Pick<Config, 'mail'>): CheckResult {
 }
 
 /** Asks the provider for its endpoints, as the first sign-in of a node does. */
-export async function singleSignOn({ sso, publicUrl }: Pick<Config, 'sso' | 'publicUrl'>): Promise<CheckResult> {
+export async function singleSignOn({
+  sso,
+  publicUrl,
+}: Pick<Config, 'sso' | 'publicUrl'>): Promise<CheckResult> {
   const name = 'single sign-on'
   if (sso === null || publicUrl === null) return ok(name, 'off: PREPAINT_OIDC_ISSUER is not set')
   try {

@@ -126,7 +126,10 @@ const PUBLIC_ERRORS = {
   delivery_rate: { status: 429, text: 'Rate limit exceeded (30 tests and replays/minute)' },
   webhook_rate: { status: 429, text: 'Rate limit exceeded (10 requests/hour)' },
   headers_too_large: { status: 431, text: 'Request headers too large' },
-  provider_not_reached: { status: 502, text: 'The provider of single sign-on cannot be reached, try again later' },
+  provider_not_reached: {
+    status: 502,
+    text: 'The provider of single sign-on cannot be reached, try again later',
+  },
   origin_not_reached: { status: 502, text: 'Origin cannot be reached' },
   internal: { status: 500, text: 'Internal error' },
   database_unavailable: { status: 503, text: 'Database is unavailable, try again later' },

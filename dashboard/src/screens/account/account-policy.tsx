@@ -30,7 +30,8 @@ function PolicyForm({ account: { name, policy } }: { account: OwnAccount }) {
     },
     validate: {
       hours: (hours) =>
-        hours.trim() === '' || (/^\d+$/.test(hours.trim()) && Number(hours) >= 1 && Number(hours) <= MOST_HOURS)
+        hours.trim() === '' ||
+        (/^\d+$/.test(hours.trim()) && Number(hours) >= 1 && Number(hours) <= MOST_HOURS)
           ? null
           : `Enter a whole number from 1 to ${MOST_HOURS}, or leave it empty`,
     },

@@ -43,7 +43,8 @@ function OnlySso({ name }: { name: string }) {
   return (
     <Section title="Single sign-on" lead={`You sign in with ${name}.`}>
       <Text size="sm">
-        This installation has no passwords and passkeys. Change your password or second factor at the provider.
+        This installation has no passwords and passkeys. Change your password or second factor at the
+        provider.
       </Text>
     </Section>
   )

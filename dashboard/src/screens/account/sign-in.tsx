@@ -72,27 +72,27 @@ export default function SignIn() {
       {signIn.isIdle && <Refusal error={failure} />}
       {sso !== null && <SsoButton name={sso.name} next={next} />}
       {sso?.is_only !== true && (
-      <Form sent={signIn} onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
-        <Stack>
-          <EmailField hasFocus input={form.getInputProps('email')} />
-          <PasswordInput
-            label="Password"
-            autoComplete="current-password"
-            required
-            {...form.getInputProps('password')}
-          />
-          <Refusal error={signIn.error} />
-          <Button type="submit" loading={signIn.isPending}>
-            Sign in
-          </Button>
-          <Anchor component={Link} href={ROUTES.forgotten} size="sm">
-            Forgot your password?
-          </Anchor>
-          <Suspense fallback={null}>
-            <PasskeySignIn onDone={enter} />
-          </Suspense>
-        </Stack>
-      </Form>
+        <Form sent={signIn} onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
+          <Stack>
+            <EmailField hasFocus input={form.getInputProps('email')} />
+            <PasswordInput
+              label="Password"
+              autoComplete="current-password"
+              required
+              {...form.getInputProps('password')}
+            />
+            <Refusal error={signIn.error} />
+            <Button type="submit" loading={signIn.isPending}>
+              Sign in
+            </Button>
+            <Anchor component={Link} href={ROUTES.forgotten} size="sm">
+              Forgot your password?
+            </Anchor>
+            <Suspense fallback={null}>
+              <PasskeySignIn onDone={enter} />
+            </Suspense>
+          </Stack>
+        </Form>
       )}
     </SignedOutFrame>
   )

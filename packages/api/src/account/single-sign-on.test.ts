@@ -11,7 +11,13 @@ import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { endSessionsOfOtherWays, startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import type { SsoSettings } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
-import { assertAnswer, cookieOf, openApi, type TestAnswer, type TestApi } from '../../../../test/support/api.ts'
+import {
+  assertAnswer,
+  cookieOf,
+  openApi,
+  type TestAnswer,
+  type TestApi,
+} from '../../../../test/support/api.ts'
 import { emptyTables } from '../../../../test/support/database.ts'
 import { CLIENT, type Issue, startIdentityProvider } from '../../../../test/support/identity-provider.ts'
 
@@ -55,16 +61,32 @@ async function started(on: TestApi = api, body: object = {}, request?: object): 
   return { url, cookie, state: new URL(url).searchParams.get('state')! }
 }
 
+/** What the document does not describe: a page, and what only the dashboard asks for. */
+async function page(on: TestApi, path: string, headers: Record<string, string> = {}): Promise<TestAnswer> {
+  const answer = await fetch(on.url + path, { headers, redirect: 'manual' })
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
+  const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
+  return { status: answer.status, headers: answer.headers, body, text }
+}
+
+const offered = async (on: TestApi) => (await page(on, '/api/installation')).body['single_sign_on']
+
 /** The browser comes back from the provider. */
-const back = (on: TestApi, query: Record<string, string>, cookie: string | null) =>
-  on.call('GET', `${CALLBACK}?${new URLSearchParams(query)}`, {
-    headers: { 'sec-fetch-site': 'cross-site', ...(cookie === null ? {} : { cookie }) },
-  })
+function back(on: TestApi, query: Record<string, string>, cookie: string | null): Promise<TestAnswer> {
+  const headers: Record<string, string> = { 'sec-fetch-site': 'cross-site' }
+  if (cookie !== null) headers['cookie'] = cookie
+  return page(on, `${CALLBACK}?${new URLSearchParams(query)}`, headers)
+}
 
 const ANN = { sub: 'ann-1', email: 'Ann@Example.com', email_verified: true }
 
 /** A whole sign-in of the person with these claims. */
-async function signIn(claims: Issue['claims'], on: TestApi = api, more: Partial<Issue> = {}): Promise<TestAnswer> {
+async function signIn(
+  claims: Issue['claims'],
+  on: TestApi = api,
+  more: Partial<Issue> = {},
+): Promise<TestAnswer> {
   const { url, cookie, state } = await started(on)
   const code = provider.issue({ startUrl: url, claims, ...more })
   return back(on, { code, state, iss: provider.issuer }, cookie)
@@ -80,7 +102,11 @@ function sessionOf(answer: TestAnswer): string {
 }
 
 async function assertFailed(answer: TestAnswer, error: string, on: TestApi = api): Promise<void> {
-  assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/sign-in?error=${error}`], answer.text)
+  assert.deepEqual(
+    [answer.status, answer.headers.get('location')],
+    [303, `/sign-in?error=${error}`],
+    answer.text,
+  )
   assert.deepEqual(answer.headers.getSetCookie(), [])
   const { rows } = await on.pool.query('select from session')
   assert.equal(rows.length, 0, 'no session began')
@@ -99,8 +125,7 @@ describe('the way to the provider', () => {
   it('404 if no provider is configured, and its callback is none', async () => {
     assertAnswer(await startIn(without), 404, 'Sign-in not found')
     assertAnswer(await back(without, { state: 'x' }, null), 404, 'Sign-in not found')
-    const { body } = await without.call('GET', '/api/installation')
-    assert.equal(body['single_sign_on'], null)
+    assert.equal(await offered(without), null)
   })
 
   it('200: code flow with PKCE, state and nonce, and a Lax cookie of ten minutes', async () => {
@@ -122,8 +147,7 @@ describe('the way to the provider', () => {
       lines[0]!,
       /^__Host-prepaint-sso=pp_so_\S+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
-    const { body } = await api.call('GET', '/api/installation')
-    assert.deepEqual(body['single_sign_on'], { name: 'Acme', is_only: false })
+    assert.deepEqual(await offered(api), { name: 'Acme', is_only: false })
   })
 
   it('groups are asked for where a group makes operators and the provider lists that scope', async () => {
@@ -211,7 +235,9 @@ describe('the way back', () => {
     provider.auth = 'client_secret_post'
     sessionOf(await signIn(ANN))
     const { sub, ...userinfo } = ANN
-    const cookie = sessionOf(await signIn({ sub: 'bob' }, api, { userinfo: { ...userinfo, email: 'bob@example.com' } }))
+    const cookie = sessionOf(
+      await signIn({ sub: 'bob' }, api, { userinfo: { ...userinfo, email: 'bob@example.com' } }),
+    )
     assert.equal((await whoIs(cookie))!.email, 'bob@example.com')
     assert.equal(sub, 'ann-1')
     provider.auth = 'client_secret_basic'
@@ -228,7 +254,11 @@ describe('the way back', () => {
     ['an unsigned token', () => ANN, 'provider', { header: { alg: 'none' } }],
     ['an unverified address', () => ({ ...ANN, email_verified: false }), 'not-verified'],
     ['a word instead of true', () => ({ ...ANN, email_verified: 'true' }), 'not-verified'],
-    ['an address of which nothing is said', () => ({ sub: 'ann-1', email: 'ann@example.com' }), 'not-verified'],
+    [
+      'an address of which nothing is said',
+      () => ({ sub: 'ann-1', email: 'ann@example.com' }),
+      'not-verified',
+    ],
     ['no address', () => ({ sub: 'ann-1' }), 'not-verified'],
     ['no address at all', () => ({ ...ANN, email: 'ann' }), 'not-verified'],
   ]
@@ -242,7 +272,10 @@ describe('the way back', () => {
   it('an answer for another state, of another issuer, of no issuer, or twice the same is refused', async () => {
     const { url, cookie, state } = await started()
     const code = provider.issue({ startUrl: url, claims: ANN })
-    await assertFailed(await back(api, { code, state: `${state.slice(1)}A`, iss: provider.issuer }, cookie), 'expired')
+    await assertFailed(
+      await back(api, { code, state: `${state.slice(1)}A`, iss: provider.issuer }, cookie),
+      'expired',
+    )
     await assertFailed(await back(api, { code, state: '\0', iss: provider.issuer }, cookie), 'expired')
     await assertFailed(await back(api, { code, iss: provider.issuer }, cookie), 'expired')
     assert.deepEqual(provider.asked, [], 'the provider was not asked')
@@ -287,7 +320,10 @@ describe('the way back', () => {
     const mine = await started()
     const theirs = await started()
     const code = provider.issue({ startUrl: theirs.url, claims: ANN })
-    await assertFailed(await back(api, { code, state: mine.state, iss: provider.issuer }, mine.cookie), 'provider')
+    await assertFailed(
+      await back(api, { code, state: mine.state, iss: provider.issuer }, mine.cookie),
+      'provider',
+    )
   })
 
   it('a refusal by the provider is told: denied, or its own fault', async () => {
@@ -342,9 +378,10 @@ describe('the way back', () => {
     const client = { address: '127.0.0.1', userAgent: 'test' }
     const prepared = await startSession(api.pool, person!, client, api.clock.nowMs())
     const preparedCookie = `${SESSION}=${prepared!.token}`
-    await api.pool.query(`insert into second_factor (person_id, created_at, confirmed_at) values ($1, now(), now())`, [
-      person,
-    ])
+    await api.pool.query(
+      `insert into second_factor (person_id, created_at, confirmed_at) values ($1, now(), now())`,
+      [person],
+    )
     assert.notEqual(await whoIs(preparedCookie), null)
     const cookie = sessionOf(await signIn(ANN))
     assert.equal((await whoIs(cookie))!.email, 'ann@example.com')
@@ -408,7 +445,8 @@ describe('operators by a group of the provider', () => {
 
 describe('proving again who it is', () => {
   const CONFIRM = { confirm: true, next: '/sign-in/confirmed' }
-  const fresh = async (cookie: string) => (await api.call('POST', '/api/second-factor/totp', { cookie })).status
+  const fresh = async (cookie: string) =>
+    (await api.call('POST', '/api/second-factor/totp', { cookie })).status
 
   async function stale(): Promise<string> {
     const cookie = sessionOf(await signIn(ANN))
@@ -480,7 +518,10 @@ describe('proving again who it is', () => {
     const refused = await startIn(api, CONFIRM, { cookie })
     assert.deepEqual([refused.status, refused.body['confirm']], [403, ['password']])
     const sso = await stale()
-    const byPassword = await api.call('POST', '/api/session/confirm', { cookie: sso, body: { password: PASSWORD } })
+    const byPassword = await api.call('POST', '/api/session/confirm', {
+      cookie: sso,
+      body: { password: PASSWORD },
+    })
     assert.deepEqual([byPassword.status, byPassword.body['confirm']], [403, ['sso']])
   })
 })
@@ -497,8 +538,7 @@ describe('single sign-on as the only way', () => {
     only.call('POST', '/api/links/use', { body: { token, ...body }, headers: HOME, cookie })
 
   it('the dashboard is told so', async () => {
-    const { body } = await only.call('GET', '/api/installation')
-    assert.deepEqual(body['single_sign_on'], { name: 'Acme', is_only: true })
+    assert.deepEqual(await offered(only), { name: 'Acme', is_only: true })
     const reset = await only.call('GET', '/api/password-reset')
     assert.deepEqual(reset.body, { by_mail: false })
   })
@@ -529,7 +569,8 @@ describe('single sign-on as the only way', () => {
 
   it('links that set passwords are closed, but for those of the command line, which let in once', async () => {
     const at = only.clock.nowMs()
-    const link = (wanted: Parameters<typeof createLink>[2]) => createLink(only.pool, DEFAULT_PLANS, wanted, at)
+    const link = (wanted: Parameters<typeof createLink>[2]) =>
+      createLink(only.pool, DEFAULT_PLANS, wanted, at)
     const first = await link({ kind: 'first', plan: 'agency' })
     const mailed = await link({ kind: 'reset', person })
     for (const { token } of [first, mailed]) {

@@ -31,7 +31,12 @@ import {
   revokeAccountInvitation,
 } from '@prepaint/service/accounts/invitations.ts'
 import { isMemberOf } from '@prepaint/service/accounts/members.ts'
-import { changeOperator, findContact, findPersonById, listPersons } from '@prepaint/service/accounts/persons.ts'
+import {
+  changeOperator,
+  findContact,
+  findPersonById,
+  listPersons,
+} from '@prepaint/service/accounts/persons.ts'
 import { type CreatedLink, createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { write } from '@prepaint/service/mail/mailer.ts'
 import type { z } from 'zod'

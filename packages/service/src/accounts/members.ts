@@ -67,7 +67,13 @@ async function readMember(db: Queryable, account: AccountId, id: number, reader:
 }
 
 function toMember(
-  { has_password: hasPassword, has_totp: hasTotp, has_passkey: hasPasskey, has_sso: hasSso, ...row }: MemberRow,
+  {
+    has_password: hasPassword,
+    has_totp: hasTotp,
+    has_passkey: hasPasskey,
+    has_sso: hasSso,
+    ...row
+  }: MemberRow,
   reader: Actor | null,
 ): Member {
   const isShown = reader !== null && hasRole(reader.role, 'admin')

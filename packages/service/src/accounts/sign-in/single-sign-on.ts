@@ -207,8 +207,10 @@ async function emailClaims(
   claims: IDToken,
   accessToken: string,
 ): Promise<EmailClaims> {
-  const hasBoth = claims['email'] !== undefined && claims['email_verified'] !== undefined
-  if (hasBoth || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
+  const { email, email_verified } = claims
+  const hasBoth = email !== undefined && email_verified !== undefined
+  if (hasBoth || configuration.serverMetadata().userinfo_endpoint === undefined)
+    return { email, email_verified }
   const openId = await openIdClient()
   // Checks that it is about the same person.
   return openId.fetchUserInfo(configuration, accessToken, claims.sub)
