@@ -4,9 +4,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError } from '../../api/api-error.ts'
+import { keepLinkToken, useLinkToken } from '../../api/link-token.ts'
 import { installationQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import { keepLinkToken, sessionQuery, switchAccount, useLinkToken } from '../../api/session.ts'
+import { sessionQuery, switchAccount } from '../../api/session.ts'
 import type {
   Installation,
   SecondFactorAwaited,
