@@ -61,6 +61,8 @@ it('a domain that is asked shows the three ways, and a check says why it found n
 it('the last step of adding a domain shows it, too', async () => {
   await open('/domains/add?domain=shop.example.com&step=connect')
   await region('Prove that the name is yours').waitFor()
+  await region('Connect').waitFor()
+  assert.equal(await page.getByText('Waiting for the first request').count(), 0, 'none is answered before')
   await picture('add')
 })
 
@@ -77,7 +79,7 @@ it('a lost proof is told, here and in the list of sites', async () => {
     `'lost', true, null, 'dns', now(), now(), null, 'Found neither the TXT record, nor the file, nor the tag.'`,
   )
   await open('/domains')
-  await page.getByText('The proof that the name is yours is gone.').waitFor()
+  await page.getByText('The proof that the name is yours is gone').first().waitFor()
   await open('/domains/shop.example.com')
   const card = region('The proof of the name is gone')
   await card.getByText(/The site is served on/).waitFor()

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 
-import { dnsQuery, domainQuery, domainsQuery, integrationQuery } from '../../api/queries.ts'
+import { dnsQuery, domainQuery, domainsQuery, integrationQuery, proofQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Domain, DomainWithSettings } from '../../api/types.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
@@ -195,6 +195,7 @@ function ConnectStep({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const { way } = domain.settings
   const { data: integration } = useQuery({ ...integrationQuery(name), refetchInterval: WAITING_POLL_MS })
+  const { data: proof } = useQuery(proofQuery(name))
   const seen = integration?.ways[way === 'dns' ? 'proxy' : 'middleware'] ?? null
   return (
     <Stack gap="lg">
@@ -203,7 +204,7 @@ function ConnectStep({ domain }: { domain: DomainWithSettings }) {
         {way === 'dns' ? (
           <Stack gap="lg">
             <DnsInstructions domain={name} hasCommand={false} />
-            <DnsArrival domain={name} seen={seen} />
+            {proof?.served !== false && <DnsArrival domain={name} seen={seen} />}
           </Stack>
         ) : (
           <Suspense fallback={<Loading rows={3} />}>

@@ -18,7 +18,9 @@ export default function ProofSection({ domain, proof }: { domain: string; proof:
       title={proof.state === 'lost' ? 'The proof of the name is gone' : 'Prove that the name is yours'}
       lead={<State domain={domain} proof={proof} />}
     >
-      <Text size="sm">Do one of these three, then check. The record works for every site.</Text>
+      <Text size="sm">
+        Do one of these three, then check. Once the name leads here, only the DNS record proves it.
+      </Text>
       <ol className={classes.ways}>
         <li className={classes.way}>
           <Stack gap="xs">
@@ -88,13 +90,13 @@ function Check({ domain, proof: { checked_at: at, error } }: { domain: string; p
     onError: (failed) => notifyFailed('The proof could not be checked', failed),
   })
   return (
-    <Group gap="sm" align="start" wrap="nowrap" className={classes.check}>
+    <Group gap="sm" align="start" className={classes.check}>
       {may('checkProof') && (
         <Button size="xs" variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check now
         </Button>
       )}
-      <Stack gap={2} flex={1} role="status">
+      <Stack gap={2} flex={1} miw={200} role="status">
         {error !== null && (
           <Text size="sm" className="break">
             {error}
