@@ -18,6 +18,7 @@ type Person = { email: string; email_verified: boolean; groups: string[] }
 const people: Record<string, Person> = {
   boss: { email: 'boss@example.com', email_verified: true, groups: ['staff', 'prepaint-admins'] },
   ann: { email: 'Ann@example.com', email_verified: true, groups: ['staff'] },
+  bob: { email: 'bob@example.com', email_verified: true, groups: [] },
   eve: { email: 'eve@example.com', email_verified: false, groups: [] },
 }
 
@@ -39,7 +40,7 @@ const SETTINGS = {
   PREPAINT_ROLES: 'api',
   PREPAINT_API_PORT: String(apiPort),
   PREPAINT_PUBLIC_URL: base,
-  PREPAINT_CONFIRM_SECONDS: '10',
+  PREPAINT_CONFIRM_SECONDS: '20',
   PREPAINT_OIDC_ISSUER: issuer,
   PREPAINT_OIDC_CLIENT_ID: CLIENT.client_id,
   PREPAINT_OIDC_CLIENT_SECRET: CLIENT.client_secret,
@@ -323,6 +324,22 @@ it('as the only way, it closes passwords and passkeys, in the dashboard as well'
   await field('Repeat the password').fill('correct horse battery')
   await button('Set the password').click()
   await elements(other).heading('A second factor is required').waitFor()
+})
+
+it('an invitation is accepted by signing in at the provider', async () => {
+  const names = ['--email', 'ann@example.com', '--member', 'bob@example.com', '--role', 'viewer']
+  const { json } = await runJson(['member', 'invite', ...names], node.settings)
+  const page = await browser.newPage()
+  const { button, heading, isCleanEverywhere } = elements(page)
+  await page.goto(json['url'] as string)
+  await heading('Join Garden tools').waitFor()
+  assert.equal(await page.getByLabel('Password').count(), 0)
+  await isCleanEverywhere()
+  await button('Sign in with Acme').click()
+  await atProvider(page, 'bob')
+  await heading('Join Garden tools').waitFor()
+  await button('Join the account').click()
+  await heading('Sites').waitFor()
 })
 
 it('nothing but refusals was written into the console', () => {

@@ -70,7 +70,7 @@ export default function SignIn() {
   return (
     <SignedOutFrame title="Sign in">
       {signIn.isIdle && <Refusal error={failure} />}
-      {sso !== null && <SsoButton name={sso.name} next={next} />}
+      {sso !== null && <SsoButton name={sso.name} next={next} hasOthers={!sso.is_only} />}
       {sso?.is_only !== true && (
         <Form sent={signIn} onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
           <Stack>

@@ -1,11 +1,14 @@
-import { Button } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { request } from '../../api/request.ts'
 import { Refusal } from '../../parts/states.tsx'
 
-/** Leads to the provider of single sign-on, and from there to the screen `next`. `before` runs when it leaves. */
-export function SsoButton(props: { name: string; next: string; before?: () => void }) {
-  const { name, next, before } = props
+/**
+ * Leads to the provider of single sign-on, and from there to the screen `next`. `before` runs when it leaves. `hasOthers`: other ways
+ * follow.
+ */
+export function SsoButton(props: { name: string; next: string; hasOthers: boolean; before?: () => void }) {
+  const { name, next, hasOthers, before } = props
   const start = useMutation({
     mutationFn: () => request<{ url: string }>('POST', '/api/session/sso', { body: { next } }),
     onSuccess: ({ url }) => {
@@ -15,10 +18,19 @@ export function SsoButton(props: { name: string; next: string; before?: () => vo
   })
   return (
     <>
-      <Button loading={start.isPending} onClick={() => start.mutate()}>
+      <Button
+        variant={hasOthers ? 'default' : undefined}
+        loading={start.isPending}
+        onClick={() => start.mutate()}
+      >
         Sign in with {name}
       </Button>
       <Refusal error={start.error} />
+      {hasOthers && (
+        <Text className="quiet" size="sm" ta="center">
+          or
+        </Text>
+      )}
     </>
   )
 }

@@ -146,7 +146,12 @@ function Join(props: {
     )
   }
   const bySso = sso !== null && !isSignedIn && (
-    <SsoButton name={sso.name} next={ROUTES.welcome} before={() => keepLinkToken(token)} />
+    <SsoButton
+      name={sso.name}
+      next={ROUTES.welcome}
+      hasOthers={!sso.is_only}
+      before={() => keepLinkToken(token)}
+    />
   )
   if (sso?.is_only === true && !isSignedIn) {
     return (
@@ -203,7 +208,12 @@ function SetPassword(props: { token: string; link: SignInLink; sso: Installation
   return (
     <SignedOutFrame title={texts.title} lead={texts.lead}>
       {sso !== null && link.kind === 'invitation' && (
-        <SsoButton name={sso.name} next={ROUTES.welcome} before={() => keepLinkToken(token)} />
+        <SsoButton
+          name={sso.name}
+          next={ROUTES.welcome}
+          hasOthers={!sso.is_only}
+          before={() => keepLinkToken(token)}
+        />
       )}
       <Form sent={use} onSubmit={form.onSubmit((values) => use.mutate(values))}>
         <Stack>
