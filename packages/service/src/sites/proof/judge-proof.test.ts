@@ -91,6 +91,14 @@ describe('a proof that was found', () => {
       assert.equal(judgeProof(proven('file'), missing(site), at(0)).missedAtMs, null)
   })
 
+  it('as a file or tag that was missed once stands again once the name leads here', () => {
+    const missed = judgeProof(proven('file'), missing('elsewhere'), at(0))
+    assert.equal(missed.missedAtMs, START_MS)
+    const here = judgeProof(missed, missing('here'), at(DAY_MS))
+    assert.deepEqual([...shown(here), here.missedAtMs], ['proven', true, 'file', null, null])
+    assert.equal(nextLookMs(here, at(DAY_MS)), 7 * DAY_MS)
+  })
+
   it('as a file or tag stands as long as the name leads here; a record must stay', () => {
     for (const method of ['file', 'meta'] as const) {
       const after = judgeProof(proven(method), missing('here'), at(0))
@@ -123,6 +131,15 @@ describe('the next look', () => {
     assert.equal(next(missed, DAY_MS / 2), DAY_MS / 2)
     assert.equal(next({ ...missed, missedAtMs: START_MS }, 0, 2), DAY_MS / 2)
     assert.equal(next({ ...missed, state: 'lost' }), 7 * DAY_MS)
+  })
+
+  it('comes hourly while name servers do not say whether a record is missing for the second time', () => {
+    const missed = judgeProof(proven('dns'), missing('elsewhere'), at(0))
+    const unknown = judgeProof(missed, missing('elsewhere', false), at(DAY_MS))
+    assert.equal(next(unknown, DAY_MS - 1), 1)
+    assert.equal(next(unknown, DAY_MS), 60 * MINUTE_MS)
+    assert.equal(next(unknown, 2 * DAY_MS, 60), MINUTE_MS)
+    assert.equal(judgeProof(unknown, missing('elsewhere'), at(DAY_MS + 1)).state, 'lost')
   })
 
   it('comes every ten minutes on the first day of an asked one, then every six hours, and at its deadline', () => {

@@ -73,7 +73,9 @@ export function judgeProof(before: ProofState, look: ProofLook, { nowMs, speed }
     }
   }
   if (before.state === 'proven') {
-    if (!isMissed(before, look)) return { ...after, error: null }
+    const sight = sightOf(before, look)
+    if (sight === 'stands') return { ...after, error: null, missedAtMs: null }
+    if (sight === 'unknown') return { ...after, error: null }
     const missedAtMs = before.missedAtMs ?? nowMs
     const isLost = nowMs - missedAtMs >= MISSED_TWICE_MS / speed
     return { ...after, state: isLost ? 'lost' : 'proven', error: look.error, missedAtMs }
@@ -85,12 +87,16 @@ export function judgeProof(before: ProofState, look: ProofLook, { nowMs, speed }
   return { ...after, error: look.error }
 }
 
-/** Returns whether the proof is not where it was. What cannot be known is no miss. */
-function isMissed({ method }: ProofState, look: Exclude<ProofLook, { kind: 'found' }>): boolean {
-  if (method === 'dns') return look.isRecordAbsent
+/** Returns whether a proof that was not found is gone, stands without it, or cannot be seen now. */
+function sightOf(
+  { method }: ProofState,
+  { isRecordAbsent, site }: Extract<ProofLook, { kind: 'missing' }>,
+): 'gone' | 'stands' | 'unknown' {
+  if (method === 'dns') return isRecordAbsent ? 'gone' : 'unknown'
+  if (method !== 'file' && method !== 'meta') return 'stands'
   // Once the name leads here, a file or a tag cannot be seen any more, and stands as long as it does.
-  if (method === 'file' || method === 'meta') return look.site === 'elsewhere' || look.site === 'none'
-  return false
+  if (site === 'here') return 'stands'
+  return site === 'elsewhere' || site === 'none' ? 'gone' : 'unknown'
 }
 
 /** Returns what is known when the time without a proof is over. */
@@ -115,7 +121,9 @@ export function nextLookMs(
   }
   if (method === 'traffic' || method === 'operator') return null
   if (state === 'proven' && missedAtMs !== null) {
-    return Math.max(0, missedAtMs + MISSED_TWICE_MS / speed - nowMs)
+    const leftMs = missedAtMs + MISSED_TWICE_MS / speed - nowMs
+    // When the day was over, neither name servers nor the site answered.
+    return leftMs > 0 ? leftMs : HOUR_MS / speed
   }
   return LOOK_EVERY_MS / speed
 }
