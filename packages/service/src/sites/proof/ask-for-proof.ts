@@ -5,7 +5,7 @@ import { recordEach } from '@prepaint/postgres/audit'
 import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { hadOthers } from './former-names.ts'
+import { FORMER_OTHERS, hadOthers } from './former-names.ts'
 import { GRACE_MS, NOT_ASKED } from './judge-proof.ts'
 import { type ProvenDomain, writeProof } from './stored-proof.ts'
 
@@ -26,7 +26,7 @@ export async function askForProof(
 ): Promise<void> {
   if (mode === 'off') return
   const isFormer = mode === 'takeover'
-  if (isFormer && !(await hadOthers(client, domain.account, domain.name))) return
+  if (isFormer && !(await hadOthers(client, domain.id))) return
   const reason = isFormer ? 'former' : 'required'
   await writeProof(client, domain, { ...NOT_ASKED, state: 'asked', served: false, reason, askedAtMs: nowMs })
   const { id: key, account: accountId } = domain
@@ -55,7 +55,7 @@ const LIVE_WITHIN_MS = 30 * 86_400_000
 /**
  * Brings domains of before in line with the mode. Required: those with live requests in the last 30 days are proven by that;
  * the others are asked, and served for 30 days (divided by `speed`). Otherwise those that were asked for that reason are asked
- * no longer. Returns those that are asked from now on.
+ * no longer, unless `takeover` asks them, too. Returns those that are asked from now on.
  */
 export async function applyProofMode(
   pool: pg.Pool,
@@ -64,6 +64,7 @@ export async function applyProofMode(
   const deadlineMs = nowMs + GRACE_MS / speed
   const asked = await retriedTransaction(pool, async (client) => {
     if (mode !== 'required') {
+      if (mode === 'takeover') await keepAskingFormer(client)
       await stopAsking(client, mode === 'off' ? ['former', 'takeover', 'required'] : ['required'])
       return []
     }
@@ -88,6 +89,15 @@ export async function applyProofMode(
     return rows
   })
   return { asked, deadlineMs }
+}
+
+/** A new domain whose name another account had is asked in this mode, too, until it is found that the name leads elsewhere. */
+async function keepAskingFormer(client: Queryable): Promise<void> {
+  await client.query(
+    `update domain_proof p set reason = 'former' from domain d
+      where d.id = p.domain_id and p.state = 'asked' and p.reason = 'required' and p.deadline is null
+        and exists (${FORMER_OTHERS})`,
+  )
 }
 
 async function stopAsking(client: Queryable, reasons: readonly string[]): Promise<void> {

@@ -318,6 +318,27 @@ describe('where a proof is required', () => {
     assert.deepEqual([(await proofOf(domain)).state, await isServed()], ['not-asked', true])
   })
 
+  it('and is required no longer, a name that another account had is not served where it leads here', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    const domain = await add(two, 'required')
+    await applyProofMode(pool, { mode: 'takeover', nowMs: clock.atMs, speed: 1 })
+    look = missing('here')
+    await proofs.check(domain)
+    assert.deepEqual([(await proofOf(domain)).state, await isServed()], ['asked', false])
+  })
+
+  it('and is required no longer, a name that another account had is served where it leads elsewhere', async () => {
+    await add(one)
+    await deleteDomain(pool, one, SHOP)
+    const domain = await add(two, 'required')
+    await applyProofMode(pool, { mode: 'takeover', nowMs: clock.atMs, speed: 1 })
+    assert.equal(await isServed(), false)
+    look = missing('elsewhere')
+    await proofs.check(domain)
+    assert.deepEqual([(await proofOf(domain)).state, await isServed()], ['not-asked', true])
+  })
+
   it('and is required no longer, a name that another account had is asked about until proofs are off', async () => {
     await add(one)
     await deleteDomain(pool, one, SHOP)

@@ -22,13 +22,15 @@ export async function rememberFormer(client: Queryable, account: AccountId, doma
   )
 }
 
-/** Returns whether an account other than this one had the name in the last 400 days. */
-export async function hadOthers(db: Queryable, account: AccountId, name: DomainName): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from domain_former where name_hash = $1 and account_id is distinct from $2
-        and ended_at > clock_timestamp() - make_interval(days => $3) limit 1`,
-    [hashOf(name), account, REMEMBERED_DAYS],
-  )
+/** SQL: the accounts other than that of domain `d` that had its name in the last 400 days. */
+export const FORMER_OTHERS = `select from domain_former f where f.name_hash = sha256(convert_to(d.custom_domain, 'UTF8'))
+    and f.account_id is distinct from d.account_id and f.ended_at > clock_timestamp() - interval '${REMEMBERED_DAYS} days'`
+
+/** Returns whether another account had the name of the domain in the last 400 days. */
+export async function hadOthers(db: Queryable, domain: DomainId): Promise<boolean> {
+  const { rowCount } = await db.query(`select from domain d where d.id = $1 and exists (${FORMER_OTHERS})`, [
+    domain,
+  ])
   return rowCount !== 0
 }
 
