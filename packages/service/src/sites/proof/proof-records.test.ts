@@ -37,6 +37,13 @@ it('a record or file with another token, or with more on the line, proves nothin
   assert(!isInFile('', TOKEN))
 })
 
+it('a page that is sent instead of the file proves nothing, whatever visitors wrote into it', () => {
+  const comment = `<pre>\nprepaint-proof=${TOKEN}\n</pre>`
+  for (const before of ['', '\ufeff', '\n  ']) {
+    assert(!isInFile(`${before}<!doctype html><html><body>${comment}</body></html>`, TOKEN))
+  }
+})
+
 describe('a tag in the head', () => {
   const tag = `<meta name="prepaint-proof" content="${TOKEN}">`
   const found: [name: string, html: string][] = [

@@ -50,7 +50,9 @@ export function isInTexts(texts: readonly string[], token: string): boolean {
   return texts.some((text) => text.trim() === proofLine(token))
 }
 
+/** Sites that answer every path with their home page show what visitors wrote there: a page is no such file. */
 export function isInFile(text: string, token: string): boolean {
+  if (/^\s*</.test(text)) return false
   return text.split(/\r?\n/).some((line) => line.replace(/^\ufeff/, '').trim() === proofLine(token))
 }
 
