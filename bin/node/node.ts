@@ -58,9 +58,11 @@ import type { NodePulse } from '@prepaint/service/insight/fleet/node.ts'
 import { Registration } from '@prepaint/service/insight/fleet/registration.ts'
 import { readFleetFigures } from '@prepaint/service/insight/metrics/fleet-metrics.ts'
 import { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
+import { KeptMonths } from '@prepaint/service/insight/reports/kept-months.ts'
 import { TrafficFold } from '@prepaint/service/insight/traffic/fold.ts'
 import { Mailer } from '@prepaint/service/mail/mailer.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
+import { MonthlyLetters } from '@prepaint/service/notifications/delivery/monthly-letters.ts'
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
@@ -197,6 +199,7 @@ export class Node {
     this.#tasks = new TaskRunner(pool, listener, log)
     this.#tasks.add(new Retention(pool, clock, log))
     this.#tasks.add(new TrafficFold(pool, clock))
+    this.#tasks.add(new KeptMonths(pool, clock))
     this.#tasks.add(new AccountDeletion(pool, clock))
     this.#guard = createAddressGuard(config.allowedPrivateOrigins)
     this.#metrics = createMetrics(config, base, guardedPool)
@@ -572,7 +575,8 @@ export class Node {
     })
     const evaluation = new Evaluation(this.#pool, this.#probes, log, { plans, publicUrl, speed })
     const looks = new DnsLooks(this.#pool, this.#probes)
-    for (const kind of [...sender.kinds, evaluation, looks]) this.#tasks.add(kind)
+    const months = new MonthlyLetters(this.#pool, this.#clock)
+    for (const kind of [...sender.kinds, evaluation, looks, months]) this.#tasks.add(kind)
     await this.#lookForProofs()
     this.#opened.add('notifications', async () => {
       await evaluation.close()

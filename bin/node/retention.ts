@@ -18,6 +18,7 @@ import { removeOldInvitations } from '@prepaint/service/accounts/invitations.ts'
 import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '@prepaint/service/accounts/retention.ts'
 import { removeOldShareLinks } from '@prepaint/service/accounts/share-links.ts'
 import { removeOldFronts } from '@prepaint/service/fronts/retention.ts'
+import { removeOldMonths } from '@prepaint/service/insight/reports/kept-months.ts'
 import { keepTrafficDays, removeOldTraffic } from '@prepaint/service/insight/traffic/retention.ts'
 import { removeOldEvents } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { removeOldIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
@@ -82,6 +83,7 @@ const REMOVALS: Record<string, Removal> = {
   secrets: removeOldSecrets,
   events: removeOldEvents,
   incidents: removeOldIncidents,
+  months: removeOldMonths,
   rates: removeOldRates,
   'sign-ins': removeOldSignIns,
   invitations: removeOldInvitations,

@@ -18,6 +18,7 @@ const TABLES = [
   'service/src/certificates/tables.sql',
   'service/src/insight/fleet/tables.sql',
   'service/src/insight/traffic/tables.sql',
+  'service/src/insight/reports/tables.sql',
   'service/src/notifications/tables.sql',
   'pages/src/quota.tables.sql',
   'pages/src/queue/tables.sql',
@@ -57,8 +58,8 @@ export const SCHEMA: Schema = {
   functions: {
     files: inPackages(FUNCTIONS),
     // Both change with each change of these files.
-    number: 25,
-    checksum: 'e497a4e3b67481bc9842835a15af64ac2c365c1cef730c43bb9f5cee12c7e770',
+    number: 26,
+    checksum: '4fa0f9553317bb64b22b11aa37d92c4fb9eb9c17aaa63fbe8e7e55fc6c9ccdfb',
   },
   migrations: MIGRATIONS,
 }

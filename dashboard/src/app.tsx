@@ -29,6 +29,7 @@ const Confirm = lazy(() => import('./screens/notifications/confirm.tsx'))
 const Incidents = lazy(() => import('./screens/notifications/incidents.tsx'))
 const Notifications = lazy(() => import('./screens/notifications/channels.tsx'))
 const ReportScreen = lazy(() => import('./screens/notifications/report.tsx'))
+const Reports = lazy(() => import('./screens/reports/reports.tsx'))
 const PlanScreen = lazy(() => import('./screens/account/plan.tsx'))
 const Keys = lazy(() => import('./screens/account/keys.tsx'))
 const Members = lazy(() => import('./screens/account/members.tsx'))
@@ -99,6 +100,10 @@ function ScreensOfAccount() {
       <Route path={ROUTES.incidents} component={Incidents} />
       <Route path={ROUTES.notifications} component={Notifications} />
       <Route path={ROUTES.report} component={ReportScreen} />
+      <Route path={ROUTES.reports}>
+        <Reports month={null} />
+      </Route>
+      <Route path={ROUTES.monthlyReport}>{({ month }) => <Reports month={month} />}</Route>
       <Route path={ROUTES.keys} component={Keys} />
       <Route path={ROUTES.members} component={Members} />
       <Route path={ROUTES.shareLinks} component={ShareLinks} />

@@ -18,6 +18,8 @@ export const ROUTES = {
   incidents: '/incidents',
   notifications: '/notifications',
   report: '/report',
+  reports: '/reports',
+  monthlyReport: '/reports/:month',
   confirm: '/confirm',
   keys: '/keys',
   members: '/members',
@@ -66,6 +68,12 @@ export function rendersPath(domain: string, outcome: string): string {
   return `${domainPath('domainRenders', domain)}?${new URLSearchParams({ outcome })}`
 }
 
+/** The report of a month such as `2026-10`, of the sites with a tag or of all. */
+export function reportPath(month: string, tag: string | null = null): string {
+  const path = ROUTES.monthlyReport.replace(':month', month)
+  return tag === null ? path : `${path}?${new URLSearchParams({ tag })}`
+}
+
 export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'
 
 export function siteFilesPath(domain: string, view: SiteFilesView = 'robots'): string {
@@ -89,9 +97,7 @@ const WITHOUT_SESSION: readonly string[] = [
 ]
 
 export function isScreen(path: string): boolean {
-  return Object.values(ROUTES).some((route) =>
-    new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(path),
-  )
+  return Object.values(ROUTES).some((route) => new RegExp(`^${route.replace(/:\w+/, '[^/?#]+')}$`).test(path))
 }
 
 /** Returns where to go after sign-in: always a dashboard screen, even if a link names another address. */

@@ -221,7 +221,8 @@ describe('incidents and notifications', () => {
   it('addresses are added, endpoints tested, and deliveries replayed', async () => {
     await open('/notifications')
     await shows(owner.email)
-    await fill('Another address', 'team@example.org')
+    await click('Add an address')
+    await fill('E-mail', 'team@example.org')
     await click('Add')
     await shows('Waits for its confirmation')
     await open('/notifications')

@@ -48,6 +48,11 @@ export type TestRequest = {
   headers?: Record<string, string>
 }
 
+/** CSV, or the bytes of a picture. */
+function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array
+}
+
 export type TestAccount = { id: AccountId; email: string; key: string }
 
 export type TestApi = Awaited<ReturnType<typeof startTestApi>>
@@ -176,7 +181,7 @@ export async function startTestApi({
     const response = await fetch(url + path, {
       method,
       headers: { ...headers, ...request.headers },
-      body: typeof request.body === 'string' ? request.body : (JSON.stringify(request.body) ?? null),
+      body: isRaw(request.body) ? request.body : (JSON.stringify(request.body) ?? null),
       redirect: 'manual',
     })
     const text = await response.text()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { TEST_START_MS } from './api.ts'
 import { exampleBody, type Operation } from './api-contract.ts'
 import { createTestCa } from './certificate-authority.ts'
+import { pngOf } from './pictures.ts'
 
 const NO_ID = '00000000-0000-4000-8000-000000000000'
 
@@ -50,6 +51,7 @@ export function exampleRequest(
     .replace('{picture}', 'person')
     .replace('{place}/{side}', '0/before')
     .replace('{url}', encodeURIComponent(url))
+    .replace('{key}', 'none')
   assert.doesNotMatch(path, /[{}]|undefined/, 'a parameter without a value')
   const certificate = certificateOf(domain)
   const isShareLink = operation.operationId === 'createShareLink'
@@ -72,8 +74,12 @@ export function exampleRequest(
     email: operation.operationId === 'changeAccount' ? undefined : `new-${newName}@example.net`,
     ...{ role: 'viewer', rights: ['read'], second_factor: 'optional', session_hours: 720 },
     domains: isShareLink || ABOUT_DOMAINS.includes(operation.operationId) ? [domain] : null,
+    ...{ colour: '#0f6d5e', sender_name: 'Amber', show_prepaint: true },
     ...{ parts: ['traffic'], action: 'warm', tags: ['amber'], template_id: ids.templates },
   })
+  if (operation.operationId === 'putLogo') {
+    return { path, body: pngOf(2, 2), headers: { 'content-type': 'image/png' } }
+  }
   if (operation.operationId !== 'importDomains') return { path, body, headers: {} }
   const csv = `custom_domain,origin_url\nimported.${newName},https://origin.example.com\n`
   return { path, body: csv, headers: { 'content-type': 'text/csv' } }

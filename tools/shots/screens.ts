@@ -115,6 +115,7 @@ export const SCREENS: Screen[] = [
   { name: 'incidents', path: '/incidents' },
   { name: 'notifications', path: '/notifications' },
   { name: 'report', path: '/report' },
+  { name: 'reports', path: '/reports' },
   { name: 'plan', path: '/plan' },
   { name: 'docs', path: '/docs' },
   { name: 'keys', path: '/keys' },

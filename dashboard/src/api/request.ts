@@ -11,6 +11,8 @@ type Options = {
   body?: unknown
   /** The body as CSV, instead of `body`. */
   csv?: string
+  /** A file as the body, instead of `body`. */
+  file?: File
   /** The `ETag` of what is replaced. */
   ifMatch?: string
   signal?: AbortSignal
@@ -66,12 +68,16 @@ function confirmWays(status: number, answer: unknown): readonly ConfirmWay[] | n
   return answer.confirm as readonly ConfirmWay[]
 }
 
-function initOf(method: Method, { body, csv, ifMatch, signal }: Options): RequestInit {
+function initOf(method: Method, { body, csv, file, ifMatch, signal }: Options): RequestInit {
   const headers = callerHeaders()
   if (ifMatch !== undefined) headers['if-match'] = ifMatch
   if (csv !== undefined) {
     headers['content-type'] = 'text/csv'
     return { method, headers, signal, body: csv }
+  }
+  if (file !== undefined) {
+    headers['content-type'] = file.type
+    return { method, headers, signal, body: file }
   }
   if (body === undefined) return { method, headers, signal }
   headers['content-type'] = 'application/json'

@@ -13,6 +13,7 @@ import type {
   tokenSchema,
 } from '@prepaint/contract/api/account.ts'
 import type { AuditEntryView, listAuditAnswer } from '@prepaint/contract/api/audit.ts'
+import type { BrandingView } from '@prepaint/contract/api/branding.ts'
 import type { purgedSchema } from '@prepaint/contract/api/cache.ts'
 import type { certificateViewSchema } from '@prepaint/contract/api/certificate.ts'
 import type { devicesSchema } from '@prepaint/contract/api/devices.ts'
@@ -59,6 +60,7 @@ import type {
   portfolioAnswer,
 } from '@prepaint/contract/api/portfolio.ts'
 import type { completeSchema, renderSchema } from '@prepaint/contract/api/renders.ts'
+import type { MonthlyReport } from '@prepaint/contract/api/reports.ts'
 import type { ruleTrySchema } from '@prepaint/contract/api/rule-tries.ts'
 import type { createShareLinkAnswer, SharedView, ShareLinkView } from '@prepaint/contract/api/share-links.ts'
 import type {
@@ -136,6 +138,8 @@ export type OwnAccount = OwnAccountView
 export type ShareLink = ShareLinkView
 export type MadeShareLink = z.infer<typeof createShareLinkAnswer>
 export type Shared = SharedView
+export type Branding = BrandingView
+export type { MonthlyReport }
 export type ApiKey = z.infer<typeof keySchema>
 export type WebhookToken = z.infer<typeof tokenSchema>
 export type AccountInList = z.infer<typeof accountInListSchema>

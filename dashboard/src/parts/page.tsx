@@ -1,10 +1,12 @@
 import { Group, Stack, Text, type TextProps, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
+import { useProductName } from './product-name.ts'
 
 export function useTitle(title: string): void {
+  const product = useProductName()
   useEffect(() => {
-    document.title = `${title} · Prepaint`
-  }, [title])
+    document.title = `${title} · ${product}`
+  }, [title, product])
 }
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }

@@ -12,6 +12,7 @@ import IconKey from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 import IconLayoutDashboard from '@tabler/icons-react/dist/esm/icons/IconLayoutDashboard.mjs'
 import IconListDetails from '@tabler/icons-react/dist/esm/icons/IconListDetails.mjs'
 import IconMail from '@tabler/icons-react/dist/esm/icons/IconMail.mjs'
+import IconReportAnalytics from '@tabler/icons-react/dist/esm/icons/IconReportAnalytics.mjs'
 import IconRobot from '@tabler/icons-react/dist/esm/icons/IconRobot.mjs'
 import IconServer from '@tabler/icons-react/dist/esm/icons/IconServer.mjs'
 import IconSettings from '@tabler/icons-react/dist/esm/icons/IconSettings.mjs'
@@ -38,6 +39,7 @@ export const SCREENS: readonly Screen[] = [
   { title: 'Sites', to: ROUTES.domains, Icon: IconWorld, needs: 'getPortfolio' },
   { title: 'Traffic', to: ROUTES.traffic, Icon: IconChartLine, needs: 'getTrafficOfAccount' },
   { title: 'Incidents', to: ROUTES.incidents, Icon: IconBell, needs: 'listIncidents' },
+  { title: 'Reports', to: ROUTES.reports, Icon: IconReportAnalytics, needs: 'getMonthlyReport' },
   { title: 'Notifications', to: ROUTES.notifications, Icon: IconMail, needs: 'getNotifications' },
   { title: 'API keys', to: ROUTES.keys, Icon: IconKey, needs: 'listKeys' },
   { title: 'Members', to: ROUTES.members, Icon: IconUsersGroup, needs: 'listMembers' },

@@ -1,9 +1,10 @@
 import { Anchor, Burger, Drawer, Group, Text } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fragment, lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { brandingQuery } from '../api/branding-queries.ts'
 import { request } from '../api/request.ts'
 import { useRights } from '../api/rights.ts'
 import { switchAccount, useSession } from '../api/session.ts'
@@ -12,6 +13,7 @@ import { notifyFailed } from '../parts/notifications.tsx'
 import { ROUTES } from '../route-map.ts'
 import { AccountSwitcher } from './account-switcher.tsx'
 import { Bell } from './bell.tsx'
+import { Brand, MadeWith, useBrand } from './brand.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { SchemeToggle, Wordmark } from './frame.tsx'
 import { SCREENS } from './navigation.ts'
@@ -31,6 +33,9 @@ export function Shell({ children }: { children: ReactNode }) {
   }
   useHotkeys([['mod+K', openSearch]], [])
   useLiveFigures()
+  const { account } = useSession()
+  const branding = useQuery({ ...brandingQuery, enabled: account !== null })
+  useBrand(branding.data, account?.name ?? '')
   const showNewScreen = useCallback(() => {
     setOpen(false)
     scrollNewScreen()
@@ -46,7 +51,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <header className={classes.top}>
         <Burger opened={isOpen} onClick={() => setOpen(true)} aria-label="Open the menu" size="sm" />
-        <Wordmark />
+        <OwnBrand />
         <Bell />
       </header>
       <aside className={classes.side}>
@@ -58,7 +63,7 @@ export function Shell({ children }: { children: ReactNode }) {
           {/* Without the role it would be a second banner of the page. */}
           <Drawer.Header role="presentation">
             <Drawer.Title>
-              <Wordmark />
+              <OwnBrand />
             </Drawer.Title>
             <Drawer.CloseButton aria-label="Close the menu" />
           </Drawer.Header>
@@ -79,6 +84,14 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
+/** The logo or name of the account. Without an account, or if the account has chosen none, ours. */
+function OwnBrand() {
+  const { account } = useSession()
+  const branding = useQuery({ ...brandingQuery, enabled: account !== null })
+  if (account === null || branding.error !== null) return <Wordmark />
+  return <Brand branding={branding.data} account={account.name} />
+}
+
 /** Calls `onNew` for each screen after the first one. */
 function useNewScreen(location: string, onNew: () => void): void {
   const shown = useRef(location)
@@ -93,10 +106,11 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
   const { account, person } = useSession()
   const { email, is_operator: isOperator } = person
   const may = useRights()
+  const branding = useQuery({ ...brandingQuery, enabled: account !== null })
   const groups = isOperator ? [undefined, 'Operator', 'Reference'] : [undefined, 'Reference']
   return (
     <div className={classes.navigation}>
-      {!isInDrawer && <Wordmark />}
+      {!isInDrawer && <OwnBrand />}
       {account !== null && <AccountSwitcher account={account} />}
       <button type="button" className={classes.search} aria-keyshortcuts="Control+K" onClick={onSearch}>
         <IconSearch size={18} stroke={1.75} aria-hidden />
@@ -127,6 +141,7 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
           <SignOut />
           <SchemeToggle />
         </Group>
+        <MadeWith branding={branding.data} />
       </div>
     </div>
   )

@@ -6,6 +6,7 @@ import { FrontAccountIds } from '@prepaint/service/fronts/front-secret.ts'
 import Fastify from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
 import { audit } from './account/audit.ts'
+import { branding } from './account/branding.ts'
 import { email } from './account/email.ts'
 import { links } from './account/links.ts'
 import { invitations, members } from './account/members.ts'
@@ -60,6 +61,7 @@ import { imports } from './portfolio/import.ts'
 import { portfolio } from './portfolio/portfolio.ts'
 import { tags } from './portfolio/tags.ts'
 import { templates } from './portfolio/templates.ts'
+import { reports } from './reports/monthly.ts'
 import { bot } from './service/bot.ts'
 import { DASHBOARD_DIR, dashboard, findDashboard, missingPageOf } from './service/dashboard.ts'
 import { docs } from './service/docs.ts'
@@ -135,6 +137,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   renderJobs(app, parts) // /api/jobs/:jobId
   siteFiles(app, parts, options) // /api/domains/:domain/redirects, robots, versions, indexnow
   traffic(app, parts, options) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance
+  reports(app, parts) // /api/reports/monthly
   plan(app, parts) // /api/plan
   notifications(app, parts) // /api/incidents, /api/notifications, /api/report
   endpoints(app, parts) // /api/endpoints, /api/deliveries/:id/replay
@@ -159,6 +162,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   members(app, parts) // /api/members, /api/account/transfer
   invitations(app, parts, options) // /api/invitations
   ownAccount(app, parts, options) // /api/account, its export and deletion, DELETE /api/person
+  branding(app, parts) // /api/account/branding, its logo, /logos/:key
   audit(app, parts) // /api/audit
   keys(app, parts, options) // /api/keys
   shareLinks(app, parts, options) // /api/share-links, /api/shared

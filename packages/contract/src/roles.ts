@@ -44,6 +44,8 @@ export const ACTIONS = {
   getPageDetails: { role: 'client', right: 'read', share: 'pages' },
   listIncidents: { role: 'client', right: 'read', share: 'incidents' },
   getReport: { role: 'client', right: 'read', share: 'report' },
+  getMonthlyReport: { role: 'client', right: 'read', share: 'report' },
+  getBranding: { role: 'client', right: 'read', share: 'every' },
   followEvents: { role: 'client', right: 'read', share: 'every' },
   leaveAccount: { role: 'client', right: null },
 
@@ -145,6 +147,9 @@ export const ACTIONS = {
   endSessionsOfMember: { role: 'admin', right: null },
 
   changeAccount: { role: 'admin', right: null },
+  changeBranding: { role: 'admin', right: null },
+  putLogo: { role: 'admin', right: null },
+  deleteLogo: { role: 'admin', right: null },
 
   updatePolicy: { role: 'owner', right: null, isFresh: true },
   transferAccount: { role: 'owner', right: null, isFresh: true },

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { downloadFile } from '../../api/download.ts'
 import { ownAccountQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
@@ -17,6 +17,8 @@ import { Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { emailProblem } from './email-field.tsx'
 
+const Branding = lazy(() => import('./branding.tsx'))
+
 /** What admins and owners do with the whole account: rename, export, delete. */
 export default function OwnAccountSections() {
   const may = useRights()
@@ -27,6 +29,11 @@ export default function OwnAccountSections() {
       {(shown) => (
         <>
           <Names key={`${shown.name} ${shown.email}`} account={shown} />
+          <May action="changeBranding">
+            <Suspense fallback={null}>
+              <Branding account={shown.name} />
+            </Suspense>
+          </May>
           <May action="requestDeletion">
             <Leave account={shown} />
           </May>

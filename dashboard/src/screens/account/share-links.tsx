@@ -20,15 +20,22 @@ const PART_TITLES: Record<SharePart, string> = {
   traffic: 'Traffic: visits of crawlers',
   incidents: 'Incidents',
   pages: 'Cached pages, with their addresses',
-  report: 'Weekly report',
+  report: 'Reports: of each week and month',
 }
 
 const DAYS = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
-  { value: '400', label: '400 days' },
+  { value: 'date', label: 'On a date' },
 ]
+
+const DAY_MS = 86_400_000
+/** The day itself is shown, too. */
+const endOf = (date: string) => new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS)
+const dayIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
+/** Links live for at most 400 days. */
+const MOST_DAYS = 398
 
 export default function ShareLinks() {
   const links = useQuery(shareLinksQuery)
@@ -132,23 +139,31 @@ function LinkTable({
   )
 }
 
+function isPossible(date: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(date) && date >= dayIn(0) && date <= dayIn(MOST_DAYS)
+}
+
 function NewLink({ onClose, onMade }: { onClose: () => void; onMade: (made: MadeShareLink) => void }) {
   const form = useForm({
     initialValues: {
       name: '',
       days: '90',
+      date: dayIn(30),
       domains: [] as string[],
       parts: [...DEFAULT_SHARE_PARTS] as SharePart[],
     },
     validate: {
       name: (name) => (name.trim() === '' ? 'Name who gets it' : null),
       domains: (domains) => (domains.length === 0 ? 'Choose at least one domain' : null),
+      date: (date, { days }) =>
+        days === 'date' && !isPossible(date) ? 'Choose a day in the next 13 months' : null,
       parts: (parts) => (parts.length === 0 ? 'Choose at least one part' : null),
     },
   })
   const send = useMutation({
-    mutationFn: ({ name, days, domains, parts }: typeof form.values) => {
-      const expires_at = new Date(Date.now() + Number(days) * 86_400_000 - 60_000).toISOString()
+    mutationFn: ({ name, days, date, domains, parts }: typeof form.values) => {
+      const end = days === 'date' ? endOf(date) : new Date(Date.now() + Number(days) * DAY_MS - 60_000)
+      const expires_at = end.toISOString()
       return request<MadeShareLink>('POST', '/api/share-links', {
         body: { name: name.trim(), domains, parts, expires_at },
       })
@@ -172,6 +187,15 @@ function NewLink({ onClose, onMade }: { onClose: () => void; onMade: (made: Made
         {...form.getInputProps('name')}
       />
       <NativeSelect label="Expires in" data={DAYS} {...form.getInputProps('days')} />
+      {form.values.days === 'date' && (
+        <TextInput
+          label="Last day (UTC)"
+          type="date"
+          min={dayIn(0)}
+          max={dayIn(MOST_DAYS)}
+          {...form.getInputProps('date')}
+        />
+      )}
       <DomainChoice
         chosen={form.values.domains}
         error={form.errors['domains'] as string | undefined}
@@ -184,6 +208,7 @@ function NewLink({ onClose, onMade }: { onClose: () => void; onMade: (made: Made
           ))}
         </Stack>
       </Checkbox.Group>
+      <Note size="sm">Anyone with this link can see this.</Note>
     </FormDialog>
   )
 }

@@ -1,4 +1,5 @@
-import { Alert, Anchor, Badge, Button, Checkbox, Group, TextInput } from '@mantine/core'
+import { Alert, Anchor, Badge, Button, Checkbox, Group, Radio, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -6,11 +7,14 @@ import { Link } from 'wouter'
 import { channelsQuery, useChannelRequest } from '../../api/notification-queries.ts'
 import type { Channels } from '../../api/types.ts'
 import { RowButton } from '../../parts/data-table.tsx'
+import { FormDialog } from '../../parts/dialog.tsx'
 import { Editable, May } from '../../parts/may.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
+import { DomainChoice } from '../account/domain-choice.tsx'
+import { emailProblem } from '../account/email-field.tsx'
 import { Endpoints } from './endpoints.tsx'
 import { kindTitle } from './kind-title.ts'
 
@@ -48,6 +52,7 @@ export default function Notifications() {
 
 function Emails({ stored, byMail }: { stored: Email[]; byMail: boolean }) {
   const [emails, setEmails] = useState(stored)
+  const [isAdding, setAdding] = useState(false)
   const { mutate, isPending } = useChannelRequest()
   const save = (changed: readonly Email[]) => {
     const body = { emails: changed.map(({ state: _, ...email }) => email) }
@@ -69,36 +74,64 @@ function Emails({ stored, byMail }: { stored: Email[]; byMail: boolean }) {
       ))}
       {emails.length === 0 && <Note>No address receives e-mail.</Note>}
       <Group align="end">
-        <NewEmail onAdd={(address) => save([...emails, newEmail(address)])} />
         <Button loading={isPending} onClick={() => save(emails)}>
           Save
         </Button>
+        <Button variant="default" onClick={() => setAdding(true)}>
+          Add an address
+        </Button>
       </Group>
+      {isAdding && (
+        <NewEmail
+          onClose={() => setAdding(false)}
+          onAdd={(email) => {
+            setAdding(false)
+            save([...emails, email])
+          }}
+        />
+      )}
     </Section>
   )
 }
 
-/** A new address gets all kinds of incidents. */
-function newEmail(email: string): Email {
-  return { email, kinds: INCIDENT_KINDS, weekly_report: false, state: 'waiting' }
+const NO_REQUEST = { isPending: false, error: null, reset() {} }
+
+/** Asks for the address and its sites first: most addresses want all kinds of incidents. */
+function NewEmail({ onAdd, onClose }: { onAdd: (email: Email) => void; onClose: () => void }) {
+  const form = useForm<Email>({
+    initialValues: {
+      email: '',
+      domains: null,
+      kinds: INCIDENT_KINDS,
+      weekly_report: false,
+      monthly_report: false,
+      state: 'waiting',
+    },
+    validate: { email: emailProblem, domains: domainsProblem },
+  })
+  const { values, errors, setValues } = form
+  return (
+    <FormDialog
+      title="Add an address"
+      label="Add"
+      sent={NO_REQUEST}
+      onSubmit={form.onSubmit((email) => onAdd({ ...email, email: email.email.trim().toLowerCase() }))}
+      onClose={onClose}
+    >
+      <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
+      <Domains
+        domains={values.domains}
+        error={errors['domains'] as string | undefined}
+        onChange={(domains) => setValues({ domains })}
+      />
+      <Reports email={values} onChange={setValues} />
+      <Kinds email={values} onChange={setValues} />
+    </FormDialog>
+  )
 }
 
-function NewEmail({ onAdd }: { onAdd: (address: string) => void }) {
-  const [typed, setTyped] = useState('')
-  const address = typed.trim().toLowerCase()
-  return (
-    <>
-      <TextInput
-        type="email"
-        label="Another address"
-        value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
-      />
-      <Button variant="default" onClick={() => onAdd(address)} disabled={address === ''}>
-        Add
-      </Button>
-    </>
-  )
+function domainsProblem(domains: Email['domains']): string | null {
+  return domains !== null && domains.length === 0 ? 'Choose at least one site' : null
 }
 
 function EmailFields(props: {
@@ -106,29 +139,91 @@ function EmailFields(props: {
   onChange: (changed: Email) => void
   onRemove: (address: string) => void
 }) {
-  const { email, onChange, onRemove } = props
+  const { email, onRemove } = props
   const { color, label } = STATES[email.state]
+  const change = (changed: Partial<Email>) => props.onChange({ ...email, ...changed })
   return (
     <fieldset className="fields">
       <legend>
         {email.email} <Badge color={color}>{label}</Badge>
       </legend>
-      <Checkbox.Group value={email.kinds} onChange={(kinds) => onChange({ ...email, kinds })}>
-        <Group gap="sm" mb="sm">
+      <Stack gap="sm">
+        <Domains domains={email.domains} error={undefined} onChange={(domains) => change({ domains })} />
+        <Reports email={email} onChange={change} />
+        <Kinds email={email} onChange={change} />
+        <Group>
+          <RowButton label="Remove" subject={email.email} onClick={() => onRemove(email.email)} />
+        </Group>
+      </Stack>
+    </fieldset>
+  )
+}
+
+function Domains(props: {
+  domains: Email['domains']
+  error: string | undefined
+  onChange: (domains: Email['domains']) => void
+}) {
+  const { domains, error, onChange } = props
+  return (
+    <Stack gap="xs">
+      <Radio.Group
+        label="Sites"
+        value={domains === null ? 'all' : 'some'}
+        onChange={(which) => onChange(which === 'all' ? null : [])}
+      >
+        <Group gap="md" mt={4}>
+          <Radio size="xs" value="all" label="All, later ones too" />
+          <Radio size="xs" value="some" label="Only these" />
+        </Group>
+      </Radio.Group>
+      {domains !== null && (
+        <DomainChoice label="Sites that are told of" chosen={domains} error={error} onChange={onChange} />
+      )}
+    </Stack>
+  )
+}
+
+function Reports({ email, onChange }: { email: Email; onChange: (changed: Partial<Email>) => void }) {
+  return (
+    <Group gap="md">
+      <Checkbox
+        size="xs"
+        label="Weekly report"
+        checked={email.weekly_report}
+        onChange={() => onChange({ weekly_report: !email.weekly_report })}
+      />
+      <Checkbox
+        size="xs"
+        label="Monthly report"
+        checked={email.monthly_report}
+        onChange={() => onChange({ monthly_report: !email.monthly_report })}
+      />
+    </Group>
+  )
+}
+
+/** Folded: few addresses want some kinds only. */
+function Kinds({ email, onChange }: { email: Email; onChange: (changed: Partial<Email>) => void }) {
+  const { kinds } = email
+  const chosen =
+    kinds.length === INCIDENT_KINDS.length ? 'all' : `${kinds.length} of ${INCIDENT_KINDS.length}`
+  return (
+    <details>
+      <Text component="summary" size="sm">
+        Choose kinds ({chosen})
+      </Text>
+      <Checkbox.Group
+        value={kinds}
+        onChange={(changed) => onChange({ kinds: changed as Email['kinds'] })}
+        aria-label={`Kinds of incidents for ${email.email || 'the address'}`}
+      >
+        <Group gap="sm" mt="xs">
           {INCIDENT_KINDS.map((kind) => (
             <Checkbox key={kind} size="xs" value={kind} label={kindTitle(kind)} />
           ))}
         </Group>
       </Checkbox.Group>
-      <Group gap="sm">
-        <Checkbox
-          size="xs"
-          label="Weekly report"
-          checked={email.weekly_report}
-          onChange={() => onChange({ ...email, weekly_report: !email.weekly_report })}
-        />
-        <RowButton label="Remove" subject={email.email} onClick={() => onRemove(email.email)} />
-      </Group>
-    </fieldset>
+    </details>
   )
 }

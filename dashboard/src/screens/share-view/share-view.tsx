@@ -1,20 +1,29 @@
-import { Badge, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { monthName } from '@prepaint/contract/notifications/monthly-words.ts'
 import { REPORT_FIGURES, reportFacts } from '@prepaint/contract/notifications/report-words.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { incidentsQuery, reportQuery } from '../../api/notification-queries.ts'
+import { portfolioQuery } from '../../api/portfolio-queries.ts'
 import { sharedPagesQuery, sharedQuery } from '../../api/queries.ts'
+import { monthlyReportQuery } from '../../api/report-queries.ts'
+import { callerHeaders } from '../../api/request.ts'
 import { shareToken } from '../../api/share-token.ts'
 import { RANGES, type Range, trafficQuery } from '../../api/traffic-queries.ts'
 import type { Shared } from '../../api/types.ts'
-import { exactTime } from '../../format.ts'
+import { crawlerName } from '../../crawler-categories.ts'
+import { count, exactTime, percent } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Facts, Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { SchemeToggle, SignedOutFrame, Wordmark } from '../../shell/frame.tsx'
+import { Brand, MadeWith, useBrand } from '../../shell/brand.tsx'
+import { SchemeToggle, SignedOutFrame } from '../../shell/frame.tsx'
 import { kindTitle } from '../notifications/kind-title.ts'
+import { MonthReport } from '../reports/month-report.tsx'
+import { shortDifference } from '../sites/site-groups.ts'
+import { StateShape } from '../sites/state-shape.tsx'
 import { Choice, TrafficCharts, TrafficTiles } from '../traffic/charts.tsx'
 import { useSharedEvents } from './share-events.ts'
 import classes from './share-view.module.css'
@@ -23,24 +32,42 @@ import classes from './share-view.module.css'
 export default function SharedScreen() {
   useState(() => shareToken.set(location.hash.slice(1)))
   const shared = useQuery({ ...sharedQuery, retry: false, refetchInterval: 60_000 })
+  const account = shared.data?.account
+  useBrand(account?.branding, account?.name ?? '')
   if (shared.error instanceof ApiError && [401, 403].includes(shared.error.status)) return <Ended />
   return (
     <main className={classes.frame}>
-      <Group justify="space-between">
-        <Wordmark />
+      <Group justify="space-between" className={classes.noPrint}>
+        <Brand branding={account?.branding} account={account?.name ?? ''} />
         <SchemeToggle />
       </Group>
       <Loaded query={shared}>{(share) => <Share share={share} />}</Loaded>
+      <div className={classes.noPrint}>
+        <MadeWith branding={account?.branding} />
+      </div>
     </main>
   )
 }
 
 function Ended() {
+  const ask = useQuery({ queryKey: ['shared', 'ask'], queryFn: readAsk, retry: false })
+  const who = ask.data ?? null
   return (
     <SignedOutFrame title="This link shows nothing any more">
-      <Text>It has expired or was revoked. Ask who gave it to you for a new one.</Text>
+      <Text>
+        {who === null
+          ? 'It has expired or was revoked. Ask who gave it to you for a new one.'
+          : `It has expired. Ask ${who} for a new one.`}
+      </Text>
     </SignedOutFrame>
   )
+}
+
+/** Returns whose link it was. Only a link that has expired says so; null: it was revoked, or never was one. */
+async function readAsk({ signal }: { signal: AbortSignal }): Promise<string | null> {
+  const response = await fetch('/api/shared', { headers: callerHeaders(), signal })
+  const name = response.headers.get('prepaint-ask')
+  return name === null ? null : decodeURIComponent(name)
 }
 
 function Share({ share }: { share: Shared }) {
@@ -50,8 +77,8 @@ function Share({ share }: { share: Shared }) {
   const domain = chosen !== null && domains.includes(chosen) ? chosen : null
   return (
     <Page
-      title={account.name}
-      lead={`${domains.length === 1 ? `${domains[0]}, shared` : 'Shared'} with you until ${exactTime(expires)}. Whoever has this link sees the same.`}
+      title={account.branding.name ?? account.name}
+      lead={`${domains.length === 1 ? `${domains[0]}, shared` : 'Shared'} with you until ${exactTime(expires)}. Anyone with this link can see this.`}
     >
       {domains.length === 0 && (
         <Empty title="No domain">The domains that this link showed were removed.</Empty>
@@ -66,15 +93,82 @@ function Share({ share }: { share: Shared }) {
       )}
       {domains.length > 0 && (
         <Stack gap="lg">
-          {parts.includes('traffic') && <SharedTraffic domain={domain} />}
-          {parts.includes('incidents') && <SharedIncidents domain={domain} />}
-          {parts.includes('report') && <SharedReport />}
+          {/* What is printed is the report. */}
+          <Stack gap="lg" className={parts.includes('report') ? classes.noPrint : undefined}>
+            {parts.includes('overview') && <SharedOverview domain={domain} />}
+            {parts.includes('traffic') && <SharedTraffic domain={domain} />}
+            {parts.includes('incidents') && <SharedIncidents domain={domain} />}
+          </Stack>
+          {parts.includes('report') && <SharedReports domain={domain} />}
           {parts.includes('pages') && <SharedPages domain={domain ?? domains[0]!} />}
         </Stack>
       )}
     </Page>
   )
 }
+
+const EVERYTHING = { search: '', state: null, tag: null, sort: 'attention' } as const
+
+function SharedOverview({ domain }: { domain: string | null }) {
+  const portfolio = useQuery(portfolioQuery(EVERYTHING))
+  return (
+    <Section title="Overview" lead="How each site is, and what crawlers did in the last 7 days.">
+      <Loaded query={portfolio}>
+        {({ domains }) => (
+          <DataTable
+            rows={domains.filter(({ custom_domain: name }) => domain === null || name === domain)}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Site',
+                cell: ({ custom_domain: name, state, reasons }) => (
+                  <Group gap="xs" wrap="nowrap" align="start">
+                    <StateShape state={state} />
+                    <div>
+                      <Text size="sm" fw={500} className="break">
+                        {name}
+                      </Text>
+                      <Note className="break">{reasons[0]?.text ?? STATES[state]}</Note>
+                    </div>
+                  </Group>
+                ),
+              },
+              {
+                title: 'Visits',
+                kind: 'number',
+                cell: ({ visits: { total, before } }) => {
+                  const changed = shortDifference(total, before)
+                  return changed === '' ? count(total) : `${count(total)} (${changed})`
+                },
+              },
+              { title: 'From the cache', kind: 'number', cell: ({ hit_ratio: hits }) => percent(hits) },
+              {
+                title: 'Last crawler',
+                kind: 'labelled',
+                cell: ({ last_crawler: last }) =>
+                  last === null ? (
+                    'none yet'
+                  ) : (
+                    <>
+                      {crawlerName(last.name)}, <TimeText at={last.at} />
+                    </>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+const STATES = {
+  trouble: 'Something is wrong.',
+  warning: 'Needs attention.',
+  setup: 'Is being set up.',
+  paused: 'Paused: crawlers get the site itself.',
+  ok: 'Nothing wrong.',
+} as const
 
 function SharedTraffic({ domain }: { domain: string | null }) {
   const [range, setRange] = useState<Range>(RANGES[1])
@@ -148,7 +242,40 @@ function SharedIncidents({ domain }: { domain: string | null }) {
   )
 }
 
-function SharedReport() {
+function SharedReports({ domain }: { domain: string | null }) {
+  const [month, choose] = useState<string | null>(null)
+  const report = useQuery(monthlyReportQuery({ month, tag: null, domains: domain }))
+  return (
+    <>
+      <Loaded query={report} rows={8}>
+        {(shown) => (
+          <Stack gap="sm">
+            <Group align="end" className={classes.noPrint}>
+              <NativeSelect
+                label="Report of"
+                data={[...new Set([...shown.months, shown.month])].map((value) => ({
+                  value,
+                  label: monthName(value),
+                }))}
+                value={shown.month}
+                onChange={(event) => choose(event.currentTarget.value)}
+              />
+              <Button variant="default" onClick={() => window.print()}>
+                Print or save as PDF
+              </Button>
+            </Group>
+            <MonthReport report={shown} />
+          </Stack>
+        )}
+      </Loaded>
+      <div className={classes.noPrint}>
+        <SharedWeek />
+      </div>
+    </>
+  )
+}
+
+function SharedWeek() {
   const report = useQuery(reportQuery(null))
   return (
     <Loaded query={report}>

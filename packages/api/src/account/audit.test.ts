@@ -6,8 +6,10 @@ import { wholeAccount } from '@prepaint/contract/ids.ts'
 import { ACTIONS, type Action } from '@prepaint/contract/roles.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
+import { putLogo } from '@prepaint/service/accounts/branding.ts'
 import { inviteMember } from '@prepaint/service/accounts/invitations.ts'
 import { createKey, createToken } from '@prepaint/service/accounts/keys.ts'
+import { parseLogo } from '@prepaint/service/accounts/logo.ts'
 import { addMember, findMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson, findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
 import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
@@ -21,6 +23,7 @@ import {
 import { assertAnswer, openApi, storePages, type TestAccount } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { exampleRequest, NOTHING } from '../../../../test/support/example-request.ts'
+import { pngOf } from '../../../../test/support/pictures.ts'
 
 const api = await openApi()
 
@@ -56,6 +59,9 @@ const RECORDS: Partial<Record<Action, AuditAction>> = {
   updatePolicy: 'account.policy_changed',
   purgeAll: 'cache.purged',
   changeAccount: 'account.renamed',
+  changeBranding: 'account.branding_changed',
+  putLogo: 'account.branding_changed',
+  deleteLogo: 'account.branding_changed',
   requestDeletion: 'account.deletion_requested',
   cancelDeletion: 'account.deletion_cancelled',
   createShareLink: 'share_link.created',
@@ -93,6 +99,7 @@ async function furnished() {
   const share = { name: 'spare', domains: [domain.name], author: null }
   const endpoint = { url: `https://hook-${at}.example.com/` }
   await createSiteToken(api.pool, account.id, domain.name, { author: 'x', nowMs })
+  await putLogo(api.pool, account.id, OWNER, parseLogo(pngOf(1, 1)))
   const [version] = await api.database.column<number>(
     `insert into site_version (domain_id, kind, content, author)
      values ($1, 'redirects', '[{"from":"/a","to":"/b","status":301}]', 'x'), ($1, 'redirects', '[]', 'x') returning id`,

@@ -15,6 +15,7 @@ import {
 } from '@prepaint/contract/api/members.ts'
 import { invalidField } from '@prepaint/contract/errors.ts'
 import { hasRole } from '@prepaint/contract/roles.ts'
+import { readLook } from '@prepaint/service/accounts/branding.ts'
 import {
   type Invitation,
   inviteMember,
@@ -212,6 +213,7 @@ export function invitations(app: ApiApp, parts: ApiParts, { publicUrl, confirmSe
         endsAt: invitation.expires_at,
         account: member.accountName,
         invitedBy: invitation.invited_by,
+        look: await readLook(pool, member.account),
       }),
     )
     return { invitation, link: null, mail: outcome === 'sent' ? ('sent' as const) : ('failed' as const) }

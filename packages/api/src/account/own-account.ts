@@ -12,6 +12,7 @@ import { record } from '@prepaint/postgres/audit'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { cancelDeletion, deletePerson, requestDeletion } from '@prepaint/service/accounts/account-deletion.ts'
 import { EXPORT_RATE, exportAccount } from '@prepaint/service/accounts/account-export.ts'
+import { readLook } from '@prepaint/service/accounts/branding.ts'
 import { changeAccount, readAccount } from '@prepaint/service/accounts/own-account.ts'
 import { writeDeletion } from '@prepaint/service/mail/mailer.ts'
 import { z } from 'zod'
@@ -91,6 +92,7 @@ export function ownAccount(
           account: request.body.name,
           deletesAt: deletion.deletes_at,
           url: `${publicUrl}/account`,
+          look: await readLook(pool, account),
         }
         await Promise.all(owners.map((to) => mailer.send(writeDeletion({ to, ...letter }))))
       }

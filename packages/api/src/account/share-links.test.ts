@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { NO_BRANDING } from '@prepaint/contract/api/branding.ts'
 import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
 import { addMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson } from '@prepaint/service/accounts/persons.ts'
@@ -52,7 +53,7 @@ describe('a share link', () => {
     assert((list.body['share_links'] as { id: number }[]).some((each) => each.id === id))
     assertAnswer(await show('/api/shared', token), 200, {
       share: {
-        account: { name: account.email, branding: null },
+        account: { name: account.email, branding: NO_BRANDING },
         domains: [own.name],
         parts: ['overview', 'traffic', 'incidents', 'report'],
         expires_at: inMs(90 * DAY_MS),

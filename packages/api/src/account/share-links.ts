@@ -6,6 +6,7 @@ import {
   sharedAnswer,
   shareLinkParams,
 } from '@prepaint/contract/api/share-links.ts'
+import { readBranding } from '@prepaint/service/accounts/branding.ts'
 import { domainNames } from '@prepaint/service/accounts/members.ts'
 import { createShareLink, listShareLinks, revokeShareLink } from '@prepaint/service/accounts/share-links.ts'
 import { actorOf, memberCaller, sharedOf } from '../http/access.ts'
@@ -75,7 +76,7 @@ export function shareLinks(
       const { account, accountName, domains, parts, expiresAt } = sharedOf(request)
       return {
         share: {
-          account: { name: accountName, branding: null },
+          account: { name: accountName, branding: await readBranding(pool, account) },
           domains: await domainNames(pool, account, domains),
           parts,
           expires_at: expiresAt.toISOString(),

@@ -92,13 +92,13 @@ it('API key: 200: 500 requests at once with one key: nobody counts requests per 
 })
 
 // Proves interface 5/2
-it('routes that need no key: signing in, confirming an address, and the state of a node', () => {
+it('routes that need no key: signing in, confirming an address, logos, and the state of a node', () => {
   const open = api.contract.operations.filter(({ security }) => security === null)
   assert.equal(
     open.map(({ method, url }) => `${method} ${url}`).join(', '),
-    'POST /api/notifications/confirm, POST /api/session, POST /api/session/second-factor, ' +
+    'POST /api/notifications/confirm, POST /api/session, POST /api/session/sso, POST /api/session/second-factor, ' +
       'POST /api/session/passkey/options, POST /api/session/passkey, GET /api/password-reset, POST /api/password-reset, ' +
-      'POST /api/person/email/confirm, POST /api/links/read, POST /api/links/use, GET /healthz, GET /readyz, GET /readyz/edge',
+      'POST /api/person/email/confirm, POST /api/links/read, POST /api/links/use, GET /logos/{key}, GET /healthz, GET /readyz, GET /readyz/edge',
   )
   assert.deepEqual(valuesOf(guarded('WebhookToken'), 'url'), ['/api/webhook/refresh'])
 })

@@ -10,7 +10,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service/accounts/access.ts'
 import type { Actor } from '@prepaint/service/accounts/actor.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
-import { findShared, type Shared } from '@prepaint/service/accounts/share-links.ts'
+import { findExpired, findShared, type Shared } from '@prepaint/service/accounts/share-links.ts'
 import { type Entry, type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { WEBHOOK_RATE } from '@prepaint/service/accounts/webhook-window.ts'
 import { type FrontKey, findFrontKey } from '@prepaint/service/fronts/front-keys.ts'
@@ -67,6 +67,8 @@ declare module 'fastify' {
     refuses?: readonly ErrorCode[]
     /** Takes `text/csv` beside JSON, and gives the route its text. */
     takesCsv?: boolean
+    /** Takes any body, and gives the route its bytes. */
+    takesPicture?: boolean
   }
   interface FastifyRequest {
     caller: Caller | null
@@ -307,6 +309,11 @@ function namedAccount({ headers, query, routeOptions }: FastifyRequest): Account
   return typeof raw === 'string' && /^[1-9]\d{0,8}$/.test(raw) ? (Number(raw) as AccountId) : NO_ACCOUNT
 }
 
+/** Names whom the holder of an expired link can ask for a new one. A header, since the error is the same for all links. */
+function askHeader(name: string | null): Record<string, string> {
+  return name === null ? {} : { 'Prepaint-Ask': encodeURIComponent(name) }
+}
+
 class AccessChecks {
   readonly #db: Queryable
   readonly #clock: Clock
@@ -389,7 +396,10 @@ class AccessChecks {
   async share({ headers }: FastifyRequest): Promise<Caller> {
     const raw = headers[SHARE_HEADER]
     const share = typeof raw === 'string' ? await findShared(this.#db, raw, this.#clock.nowMs()) : null
-    if (share === null) throw new AppError('share_link_invalid')
+    if (share === null) {
+      const ask = typeof raw === 'string' ? await findExpired(this.#db, raw, this.#clock.nowMs()) : null
+      throw new AppError('share_link_invalid', { headers: askHeader(ask) })
+    }
     if (share.suspended) throw new AppError('account_suspended')
     this.#lastUse.note('share_link', share.shareId, share.lastUsedAt)
     const { account, domains } = share

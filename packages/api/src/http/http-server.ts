@@ -98,6 +98,7 @@ export function readJsonBodies(app: ApiApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0) return undefined
+    if (request.routeOptions.config.takesPicture === true) return body
     const type = request.headers['content-type']
     const takesCsv = request.routeOptions.config.takesCsv === true && CSV_TYPE.test(type ?? '')
     if (takesCsv) return textOf(body)

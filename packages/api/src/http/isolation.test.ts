@@ -105,6 +105,10 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     ...[account.id, colour, { count: 1, pages: [], changes: [], level: null, advice: '', url }],
   )
 
+  await pool.query('insert into account_branding (account_id, name) values ($1, $2)', [
+    account.id,
+    `${colour} brand`,
+  ])
   const { id: endpoints } = await createEndpoint(pool, parts.vault, account.id, { url })
   const { id: deliveries } = await testEndpoint(pool, account.id, endpoints)
   await pool.query(`update delivery set state = 'failed', answer = $2 where id = $1`, [deliveries, colour])
@@ -220,8 +224,9 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'page redirect sitemap known_path webhook_window render_count render_day traffic_hour traffic_day traffic_path ' +
     'traffic_minute traffic_folded_hour traffic_folded_day traffic_last traffic_forbidden warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
-    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags dns_look domain_proof'
-  const ofAccount = 'domain incident channel event delivery confirmation settings_template'
+    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags dns_look domain_proof domain_month'
+  const ofAccount =
+    'domain incident channel event delivery confirmation settings_template account_branding account_month'
   const parts: [table: string, where: string, columns?: string][] = [
     ['account', `id = ${amber!.id}`],
     ['api_key', `account_id = ${amber!.id}`, 'id, name, revoked_at'],
@@ -258,6 +263,7 @@ function withoutChance(text: string): string {
     .replace(/evt_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]+/g, '<id>')
     .replace(/pp_(live|wh|site|in|sh)_[\w-]+/g, '<secret>')
     .replace(/(prepaint-proof(?:=|\\" content=\\"))[0-9a-f]{40}/g, '$1<secret>')
+    .replace(/\/logos\/[\w-]{43}/g, '<logo>')
     .replace(/127\.0\.0\.1:\d+/g, '<server>')
 }
 

@@ -159,10 +159,9 @@ function cleanedField(key: string, value: unknown): unknown {
     return Object.fromEntries(Object.entries(value as object).filter(([name]) => !name.endsWith('Input')))
   }
   if (key === 'requestBody') {
-    const body = value as {
-      content: { 'application/json': { schema: { type?: string; required?: string[] } } }
-    }
-    const { type, required = [] } = body.content['application/json'].schema
+    const body = value as { content: Record<string, { schema: { type?: string; required?: string[] } }> }
+    const [content] = Object.values(body.content)
+    const { type, required = [] } = content!.schema
     return { ...body, required: type !== 'object' || required.length > 0 }
   }
   return value

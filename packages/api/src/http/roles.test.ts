@@ -271,6 +271,8 @@ for (const { name: shown, parts } of SHARES) {
           const seen = answer.text.replaceAll(domain, '')
           assert(!/(foreign|beyond)\.example/.test(seen), `${what} tells of more: ${answer.text}`)
           for (const hidden of ['origin_url', 'indexnow_key', 'consoleErrors', 'troubles', '"changes"']) {
+            // A month tells its readers what was done, by kind and time.
+            if (hidden === '"changes"' && operation.operationId === 'getMonthlyReport') continue
             if (outcome === 'passes') assert(!answer.text.includes(hidden), `${what} tells ${hidden}`)
           }
         }

@@ -44,6 +44,8 @@ type Route<
   refuses?: readonly ErrorCode[]
   /** Reads a list of `body` or CSV by itself, up to so many bytes. */
   takesCsv?: number
+  /** Reads a picture by itself. */
+  takesPicture?: boolean
   /** Of a person: it must have proved a short time ago who it is. Of actions `@prepaint/contract/roles.ts` says it. */
   isFresh?: boolean
   /** It is about passwords, passkeys or codes: closed where single sign-on is the only way. */
@@ -99,6 +101,9 @@ export function operatorRoutes(app: ApiApp): AddRoute<Session> {
     addRoute(app, { tag, method, url, operationId, config: { access: 'operator' } }, route, sessionOf)
 }
 
+/** As the OpenAPI document names them. */
+const PICTURES = ['image/png', 'image/webp']
+
 function addRoute<
   Subject,
   Answer extends z.ZodType,
@@ -111,7 +116,15 @@ function addRoute<
   route: Omit<Route<Subject, Params, Query, Body, Answer>, 'mayUse'>,
   subjectOf: (request: FastifyRequest) => Subject,
 ): void {
-  const { refuses = [], takesCsv, isOwnWay = false, query, handler, ...described } = route
+  const {
+    refuses = [],
+    takesCsv,
+    takesPicture = false,
+    isOwnWay = false,
+    query,
+    handler,
+    ...described
+  } = route
   const { tag, method, url, operationId } = added
   const schema: FastifySchema = { operationId, tags: [tag], ...described }
   if (query !== undefined) schema.querystring = query
@@ -126,6 +139,11 @@ function addRoute<
     options.config = { ...added.config, refuses, isOwnWay, takesCsv: true }
     options.bodyLimit = takesCsv
     options.validatorCompiler = checkAllButBody
+  }
+  if (takesPicture) {
+    options.config = { ...added.config, refuses, takesPicture }
+    options.validatorCompiler = checkAllButBody
+    Object.assign(schema, { consumes: PICTURES })
   }
   app.route(options as Parameters<typeof app.route>[0])
 }

@@ -70,7 +70,7 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
   add('GET', '/api/notifications', 'getNotifications', {
     summary: 'Who is told by e-mail, and of what',
     response: addresses,
-    handler: async ({ account }) => ({ emails: await listAddresses(pool, account), by_mail }),
+    handler: async (scope) => ({ emails: await listAddresses(pool, scope), by_mail }),
   })
 
   add('PUT', '/api/notifications', 'putNotifications', {
@@ -78,6 +78,7 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
     description:
       'At most 3 links for each address and 20 for each account are sent in 24 hours. Unsubscribed addresses get a link again.',
     body: putNotificationsBody,
+    refuses: ['domain_not_found'],
     response: addresses,
     handler: async ({ account }, { body: { emails } }) => {
       return { emails: await setAddresses(pool, account, emails), by_mail }

@@ -30,6 +30,8 @@ export const DASHBOARD_PAGES = [
   '/incidents',
   '/notifications',
   '/report',
+  '/reports',
+  '/reports/:month',
   '/confirm',
   '/keys',
   '/members',
@@ -92,6 +94,8 @@ export function dashboard(app: ApiApp, built: Dashboard | null): void {
       ...OPEN,
       url,
       handler: (request, reply) => {
+        // What a link shows is for those who have it. The document says so, too.
+        if (url === '/shared') reply.header('X-Robots-Tag', 'noindex')
         if (built !== null) return sendFile(request, reply, built.index, DASHBOARD_POLICY)
         return reply.code(503).type('text/html; charset=utf-8').send(NOT_BUILT)
       },

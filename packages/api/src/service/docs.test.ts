@@ -75,6 +75,7 @@ it('GET /openapi.json: every operation that asks the database may answer 503, an
   // It answers fronts in a form of its own.
   assert.deepEqual(silent, ['get /page/{url}'])
   assert.deepEqual([...open].sort(), [
+    'get /logos/{key}',
     'post /api/links/read',
     'post /api/links/use',
     'post /api/notifications/confirm',
@@ -153,7 +154,7 @@ it('GET /metrics: a server without figures has none, and no key of a customer op
 describe('the dashboard', () => {
   const get = (url: string, headers: Record<string, string> = {}) =>
     fetch(api.url + url, { headers: { 'accept-encoding': 'identity', ...headers }, redirect: 'manual' })
-  const PAGES = DASHBOARD_PAGES.map((pattern) => pattern.replace(':domain', 'shop.example.com'))
+  const PAGES = DASHBOARD_PAGES.map((pattern) => pattern.replace(/:\w+/, 'shop.example.com'))
   const FILE = '/assets/index-abc123.js'
 
   it('has the pages of its route map; `/` leads to the first', async () => {

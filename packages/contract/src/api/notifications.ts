@@ -5,15 +5,25 @@ import { apiSchema } from './api-schema.ts'
 
 export const addressSchema = z.object({
   email: z.string(),
+  domains: z
+    .array(z.string())
+    .max(1_000)
+    .nullable()
+    .describe('Names of the domains that it is told of; null, the default: all, later ones too'),
   kinds: z.array(z.enum(INCIDENT_KINDS)).describe('Kinds of incidents that it is told of; default: all'),
   weekly_report: z.boolean(),
+  monthly_report: z.boolean().describe('Sent on the 1st of each month at 06:00 UTC; default: no'),
   state: z
     .enum(['waiting', 'confirmed', 'unsubscribed', 'refused'])
     .describe('`waiting`: not confirmed yet; `refused`: the mail server refused the address'),
 })
 
 export const addressesSchema = z
-  .array(addressSchema.omit({ state: true }).partial({ kinds: true, weekly_report: true }))
+  .array(
+    addressSchema
+      .omit({ state: true })
+      .partial({ domains: true, kinds: true, weekly_report: true, monthly_report: true }),
+  )
   .max(10)
 
 export const DELIVERY_ERRORS = [

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SHARE_PARTS } from '../share-parts.ts'
 import { nameField } from './account.ts'
 import { apiSchema } from './api-schema.ts'
+import { brandingSchema } from './branding.ts'
 
 const partSchema = z.enum(SHARE_PARTS, { error: `must be some of ${SHARE_PARTS.join(', ')}` })
 
@@ -54,7 +55,7 @@ export const revokedShareLinkAnswer = z.object({ deleted: z.object({ id: z.int()
 
 export const sharedAnswer = z.object({
   share: z.object({
-    account: z.object({ name: z.string(), branding: z.null().describe('Not chosen yet') }),
+    account: z.object({ name: z.string(), branding: brandingSchema }),
     domains: z.array(z.string()),
     parts: z.array(partSchema),
     expires_at: z.string(),

@@ -113,7 +113,12 @@ export async function checkGrant(
   return { role, domains: await domainIds(db, account, names) }
 }
 
-async function domainIds(db: Queryable, account: AccountId, raw: readonly string[]): Promise<DomainId[]> {
+/** Ids of domains of the account. Throws `domain_not_found`. */
+export async function domainIds(
+  db: Queryable,
+  account: AccountId,
+  raw: readonly string[],
+): Promise<DomainId[]> {
   const names = new Set<string>()
   for (const each of raw) {
     const parsed = parseDomainName(each)

@@ -179,6 +179,18 @@ export async function findShared(db: Queryable, raw: string, nowMs: number): Pro
   return rows[0] ?? null
 }
 
+/** Returns the name of the account whose link this was, if it has expired, so that the screen can say who to ask; else null. */
+export async function findExpired(db: Queryable, raw: string, nowMs: number): Promise<string | null> {
+  if (!isSecret('pp_sh_', raw)) return null
+  const { rows } = await db.query<{ name: string }>(
+    `select coalesce(b.name, a.name, a.email) as name
+       from share_link s join account a on a.id = s.account_id left join account_branding b on b.account_id = a.id
+      where s.token_hash = $1 and s.expires_at <= $2`,
+    [hashSecret(raw), new Date(nowMs)],
+  )
+  return rows[0]?.name ?? null
+}
+
 function toView({
   created_at: created,
   expires_at: expires,

@@ -165,6 +165,21 @@ create table share_link (
 create index share_link_account on share_link (account_id);
 create index share_link_expiry on share_link (expires_at);
 
+-- How the account looks to its clients; packages/service/src/accounts/branding.ts. `logo_key`: names the logo in its public
+-- address, and is made anew with each logo.
+create table account_branding (
+  account_id    integer primary key references account on delete cascade,
+  -- Null: the account's name, no colour of its own, the operator's sender name.
+  name          text,
+  colour        text,
+  sender_name   text,
+  show_prepaint boolean not null default true,
+  logo          bytea,
+  logo_type     text check (logo_type in ('image/png', 'image/webp')),
+  logo_key      text unique,
+  constraint account_branding_logo check ((logo is null) = (logo_key is null) and (logo is null) = (logo_type is null))
+);
+
 -- Links that work once: `first` (the operator of a new installation), `invitation` (a new account), `member` (joining an
 -- account), `reset` (a forgotten password). Only the hash is stored. `is_held`: a member who invites got it, not the address.
 -- `is_by_command`: the command line made it; it lets its person in also where single sign-on is the only way.

@@ -1,7 +1,7 @@
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type { Transporter } from 'nodemailer'
-import { compose, type Letter } from './letter.ts'
+import { type Brand, compose, type Letter } from './letter.ts'
 import type { MailSettings } from './mail-settings.ts'
 
 export type Mail = Letter & {
@@ -9,6 +9,8 @@ export type Mail = Letter & {
   messageId?: string
   /** The `messageId` of the e-mail that this one answers. */
   answers?: string | null
+  /** Shown as the sender, with the operator's address; null: the operator's own name. */
+  senderName?: string | null
   headers?: Record<string, string>
 }
 
@@ -71,13 +73,14 @@ export class Mailer implements MailSender {
     html,
     messageId,
     answers = null,
+    senderName = null,
     headers = {},
   }: Mail): Promise<MailOutcome> {
     const { host, port, from } = this.#settings
     // Prevents header injection, in addition to earlier validation.
-    if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
+    if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject) || /[\r\n\0<>"]/.test(senderName ?? '')) {
       this.#log.warn(
-        'an e-mail was not sent: its address or subject has characters that are not allowed in a header',
+        'an e-mail was not sent: its address, subject or sender has characters that are not allowed in a header',
       )
       return 'refused'
     }
@@ -86,7 +89,7 @@ export class Mailer implements MailSender {
       return 'failed'
     }
     const sending = this.#transport.sendMail({
-      from,
+      from: senderName === null ? from : { name: senderName, address: from.address },
       to: { name: '', address: to },
       subject,
       text,
@@ -132,8 +135,11 @@ function reasonOf(error: unknown): string {
 /** `url` contains the recipient's token; `endsAt` is ISO 8601 UTC. */
 export type SignInLetter = { to: string; url: string; endsAt: string } & (
   | { kind: 'invitation' | 'reset' }
-  | { kind: 'member'; account: string; invitedBy: string }
+  | { kind: 'member'; account: string; invitedBy: string; look: Look }
 )
+
+/** How letters of an account look, and who sends them. */
+export type Look = { brand: Brand | null; senderName: string | null }
 
 type Words = { subject: string; line: string; button: string; last: string }
 
@@ -146,13 +152,17 @@ function wordsOf(letter: SignInLetter): Words {
         button: 'Set a password',
         last: 'If you did not expect an invitation, ignore this e-mail: no account is created.',
       }
-    case 'member':
+    case 'member': {
+      const { brand } = letter.look
+      const where = brand === null || brand.showPrepaint ? ' on Prepaint' : ''
       return {
-        subject: 'You are invited to an account on Prepaint',
-        line: `${letter.invitedBy} invites you to join the account "${letter.account}" on Prepaint:`,
+        subject:
+          where === '' ? `You are invited to ${brand?.name}` : 'You are invited to an account on Prepaint',
+        line: `${letter.invitedBy} invites you to join the account "${letter.account}"${where}:`,
         button: 'See the invitation',
         last: 'If you did not expect an invitation, ignore this e-mail: you join nothing.',
       }
+    }
     case 'reset':
       return {
         subject: 'Reset your Prepaint password',
@@ -164,17 +174,25 @@ function wordsOf(letter: SignInLetter): Words {
 }
 
 /** Tells an owner that the account is going to be deleted. `url`: where that can be cancelled. */
-export function writeDeletion(letter: { to: string; account: string; deletesAt: string; url: string }): Mail {
-  const { to, account, deletesAt, url } = letter
+export function writeDeletion(letter: {
+  to: string
+  account: string
+  deletesAt: string
+  url: string
+  look: Look
+}): Mail {
+  const { to, account, deletesAt, url, look } = letter
   const at = `${deletesAt.slice(0, 16).replace('T', ' ')} UTC`
   const lines = [
     `The account "${account}" will be deleted at ${at}, with its domains, pages, keys and figures.`,
     'Until then everything goes on, and an owner can cancel it.',
   ]
   const foot = [{ text: 'You get this e-mail because you are an owner of the account.' }]
+  const blocks = [{ lines, link: { url, label: 'See the account' } }]
   return {
     to,
-    ...compose(`${account} will be deleted`, [{ lines, link: { url, label: 'See the account' } }], foot),
+    senderName: look.senderName,
+    ...compose(`${account} will be deleted`, blocks, foot, look.brand),
   }
 }
 
@@ -183,5 +201,12 @@ export function write(letter: SignInLetter): Mail {
   const { subject, line, button, last } = wordsOf(letter)
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
   const foot = [{ text: 'Or copy this link:', link: { url, label: url } }, { text: `${ends} ${last}` }]
-  return { to, ...compose(subject, [{ lines: [line], link: { url, label: button } }], foot) }
+  const { brand, senderName } = letter.kind === 'member' ? letter.look : NO_LOOK
+  return {
+    to,
+    senderName,
+    ...compose(subject, [{ lines: [line], link: { url, label: button } }], foot, brand),
+  }
 }
+
+const NO_LOOK: Look = { brand: null, senderName: null }

@@ -17,7 +17,8 @@ create or replace function event_body(type text, data json) returns text languag
   select format('{"type":%s,"timestamp":%s,"data":%s}', to_json(type), to_json(iso_time(clock_timestamp())), data)
 $$;
 
--- Records an event and its deliveries, unless an event has this key. `to_channel`: only this one, whatever its state. An account keeps the newest 10,000 waiting deliveries.
+-- Records an event and its deliveries, unless an event has this key. `to_channel`: only this one, whatever its state.
+-- Addresses that are limited to domains get events of these only. An account keeps the newest 10,000 waiting deliveries.
 create or replace function record_event(
   of_account integer, of_domain integer, of_incident bigint, of_type text, of_key text, data json,
   to_channel integer default null
@@ -35,7 +36,8 @@ begin
   select made, of_account, of_domain, of_incident, c.id from channel c
    where c.account_id = of_account
      and case when to_channel is not null then c.id = to_channel
-              else c.state = 'confirmed' and of_type = any (c.events)
+              -- What is about no domain is about all of them.
+              else c.state = 'confirmed' and of_type = any (c.events) and (c.domains is null or of_domain = any (c.domains))
                    and (of_incident is null or (select kind = any (c.kinds) is not false from incident where id = of_incident)) end;
   update delivery set state = 'cancelled'
    where id in (select id from delivery where account_id = of_account and state = 'waiting' order by id desc offset 10000);

@@ -70,7 +70,9 @@ create table channel (
   switched_off_at timestamptz,
   -- Of e-mail addresses: a confirmation link counts until then, the one with this number only.
   confirm_until   timestamptz,
-  confirm_round   integer not null default 0
+  confirm_round   integer not null default 0,
+  -- Of e-mail addresses: ids of the domains that it is told of; null: all. Ids of deleted domains stay and tell nothing.
+  domains         integer[]
 );
 create index channel_account on channel (account_id, id);
 create unique index channel_email on channel (account_id, lower(address)) where format = 'mail';

@@ -46,6 +46,21 @@ export async function writeTags(
   }
 }
 
+/** The domains within the scope that have a tag, in any case of letters. */
+export async function domainsWithTag(
+  db: Queryable,
+  { account, domains }: Scope,
+  tag: string,
+): Promise<DomainId[]> {
+  const { rows } = await db.query<{ id: DomainId }>(
+    `select d.id from domain d join domain_tags t on t.domain_id = d.id
+      where d.account_id = $1 and ($2::integer[] is null or d.id = any ($2))
+        and exists (select from unnest(t.tags) each where lower(each) = $3) order by d.id`,
+    [account, domains, tagKey(tag.trim())],
+  )
+  return rows.map(({ id }) => id)
+}
+
 type Refused = ReturnType<typeof invalidField>
 
 /**

@@ -2,31 +2,51 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { addressesSchema, addressSchema } from '@prepaint/contract/api/notifications.ts'
 import { invalidField } from '@prepaint/contract/errors.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import { type AccountId, type DomainId, type Scope, wholeAccount } from '@prepaint/contract/ids.ts'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { record } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
 import { parseEmail } from '../../accounts/email.ts'
+import { domainIds } from '../../accounts/members.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import { cancelWaiting } from './endpoints.ts'
 
 /** Confirmation e-mails in 24 hours. */
 const PER_ADDRESS = 3
 const PER_ACCOUNT = 20
-/** Each address; it chooses kinds of incidents, and the weekly report. */
+/** Each address; it chooses kinds of incidents, and reports. */
 const TOLD_OF = ['incident.opened', 'incident.updated', 'incident.resolved', 'mail.reminder']
+/** What an address is told of that wants the report of each month. */
+export const MONTHLY_REPORT = 'mail.monthly_report'
 
 type Address = z.infer<typeof addressSchema>
 
-export async function listAddresses(db: Queryable, account: AccountId): Promise<Address[]> {
+/** Domains are cut to those within the scope. */
+export async function listAddresses(db: Queryable, { account, domains }: Scope): Promise<Address[]> {
   const { rows } = await db.query<Address>(
-    `select address as email, coalesce(kinds, $2) as kinds, 'report.weekly' = any (events) as weekly_report, state
-       from channel where account_id = $1 and format = 'mail' order by id`,
-    [account, INCIDENT_KINDS],
+    `select address as email,
+            case when domains is not null then array(
+              select d.custom_domain from domain d
+               where d.account_id = c.account_id and d.id = any (c.domains) and ($3::integer[] is null or d.id = any ($3))
+               order by d.custom_domain) end as domains,
+            coalesce(kinds, $2) as kinds, 'report.weekly' = any (events) as weekly_report,
+            '${MONTHLY_REPORT}' = any (events) as monthly_report, state
+       from channel c where account_id = $1 and format = 'mail' order by id`,
+    [account, INCIDENT_KINDS, domains],
   )
   return rows
+}
+
+function eventsOf({
+  weekly_report: weekly = false,
+  monthly_report: monthly = false,
+}: Partial<Address>): string[] {
+  const events = [...TOLD_OF]
+  if (weekly) events.push('report.weekly')
+  if (monthly) events.push(MONTHLY_REPORT)
+  return events
 }
 
 /** The address of a new account is told of its incidents from the start. Call in the transaction that creates the account. */
@@ -38,7 +58,10 @@ export async function addOwnAddress(client: Queryable, account: AccountId, email
   )
 }
 
-/** Replaces the list. New and unsubscribed addresses get a confirmation e-mail. Throws `invalid_field`. */
+/**
+ * Replaces the list. New and unsubscribed addresses get a confirmation e-mail. Throws `invalid_field`, and `domain_not_found`
+ * for a name that the account lacks.
+ */
 export async function setAddresses(
   pool: pg.Pool,
   account: AccountId,
@@ -53,24 +76,25 @@ export async function setAddresses(
   }
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
-    const before = await listAddresses(client, account)
+    const before = await listAddresses(client, wholeAccount(account))
     const others = `account_id = $1 and format = 'mail' and lower(address) <> all ($2::text[])`
     await client.query(`delete from channel where ${others}`, [account, emails])
-    for (const [at, { kinds, weekly_report: report = false }] of inputs.entries()) {
+    for (const [at, input] of inputs.entries()) {
+      const { domains: names = null, kinds } = input
+      const domains: DomainId[] | null = names === null ? null : await domainIds(client, account, names)
       const { rows } = await client.query<{ id: number; is_settled: boolean | null }>(
-        `insert into channel as c (account_id, format, address, kinds, events, state)
-         values ($1, 'mail', $2, $3, $4, 'waiting')
+        `insert into channel as c (account_id, format, address, kinds, events, domains, state)
+         values ($1, 'mail', $2, $3, $4, $5, 'waiting')
          on conflict (account_id, lower(address)) where format = 'mail'
-           do update set kinds = excluded.kinds, events = excluded.events
+           do update set kinds = excluded.kinds, events = excluded.events, domains = excluded.domains
          returning id, state = 'confirmed' or (state = 'waiting' and confirm_until > clock_timestamp()) as is_settled`,
-        [account, emails[at], kinds && [...new Set(kinds)], report ? [...TOLD_OF, 'report.weekly'] : TOLD_OF],
+        [account, emails[at], kinds && [...new Set(kinds)], eventsOf(input), domains],
       )
       const { id, is_settled: isSettled } = rows[0]!
       if (isSettled !== true) await askToConfirm(client, account, id, emails[at]!)
     }
-    const after = await listAddresses(client, account)
-    const shown = (list: readonly Address[]) =>
-      list.map(({ email, kinds, weekly_report }) => ({ email, kinds, weekly_report }))
+    const after = await listAddresses(client, wholeAccount(account))
+    const shown = (list: readonly Address[]) => list.map(({ state: _state, ...chosen }) => chosen)
     if (!isDeepStrictEqual(shown(before), shown(after))) {
       const details = { emails: { old: shown(before), new: shown(after) } }
       await record(client, { account, action: 'notifications.changed', details })

@@ -14,6 +14,8 @@ import type { z } from 'zod'
 import { ownerOfEndpoint } from './endpoints.ts'
 
 const KEPT_DAYS = 30
+/** Reports of months read deploys from events, up to a week after the month. */
+const EVENTS_KEPT_DAYS = 40
 
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number]
 
@@ -97,6 +99,10 @@ async function insertDelivery(
 
 /** With their deliveries. */
 export async function removeOldEvents(pool: pg.Pool, steps?: Steps): Promise<number> {
-  const events = await removeOld(pool, { table: 'event', at: 'created_at', keptDays: KEPT_DAYS }, steps)
+  const events = await removeOld(
+    pool,
+    { table: 'event', at: 'created_at', keptDays: EVENTS_KEPT_DAYS },
+    steps,
+  )
   return events + (await removeOld(pool, { table: 'confirmation', at: 'sent_at', keptDays: 1 }, steps))
 }

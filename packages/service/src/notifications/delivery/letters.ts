@@ -1,32 +1,44 @@
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import { differenceWords, monthName, percentWords } from '@prepaint/contract/notifications/monthly-words.ts'
 import { REPORT_FIGURES, reportFacts } from '@prepaint/contract/notifications/report-words.ts'
 import { plainText } from '@prepaint/outbound'
-import { type Block, compose, type Letter } from '../../mail/letter.ts'
+import { type Block, type Brand, compose, type Letter } from '../../mail/letter.ts'
 import type { Incident } from '../incidents/incidents.ts'
+import { MONTHLY_REPORT } from './addresses.ts'
+import type { MonthInLetter } from './monthly-letters.ts'
 import type { Report } from './report.ts'
 
-/** The links of an e-mail. Without a public URL, links to screens are left out. */
-type Links = { publicUrl?: string; confirm?: string }
+/** The links of an e-mail. Without a public URL, links to screens are left out. `product`: what sends it, by its name. */
+type Links = { publicUrl?: string; confirm?: string; product?: string }
 
 type Event = {
   type: string
-  data: { incident: Incident; report: Report; url: string; domain: string; ends_at: string } & Record<
-    'pages' | 'rendered' | 'unchanged' | 'failed' | 'not_rendered',
-    number
-  >
+  data: {
+    incident: Incident
+    report: Report
+    month: MonthInLetter
+    url: string
+    domain: string
+    ends_at: string
+  } & Record<'pages' | 'rendered' | 'unchanged' | 'failed' | 'not_rendered', number>
 }
 
 /** One e-mail for events with these bodies; several are of incidents, and of one incident the last counts. */
-export function letterOf(bodies: readonly string[], links: Links & { unsubscribe: string }): Letter {
+export function letterOf(
+  bodies: readonly string[],
+  links: Links & { unsubscribe: string },
+  brand: Brand | null = null,
+): Letter {
   const events = bodies.map((body) => JSON.parse(body) as Event)
   const last = [...new Map(events.map((event) => [event.data.incident?.id, event])).values()]
-  const blocks = last.map((event) => tell(event, links))
+  const product = brand === null || brand.showPrepaint ? 'Prepaint' : brand.name
+  const blocks = last.map((event) => tell(event, { ...links, product }))
   const domains = new Set(last.map(({ data }) => data.incident?.domain)).size
   const several = `${last.length} incidents on ${domains} ${domains === 1 ? 'domain' : 'domains'}`
   const [{ heading, subject = heading }] = blocks as [Told]
   const unsubscribe = { url: links.unsubscribe, label: 'unsubscribe' }
   const foot = [{ text: 'Stop all e-mails to this address:', link: unsubscribe }]
-  return compose(last.length === 1 ? subject : several, blocks, foot)
+  return compose(last.length === 1 ? subject : several, blocks, foot, brand)
 }
 
 /** The incident that all of these events are about; null: they are about none, or about several. */
@@ -54,16 +66,16 @@ const STATES: Record<string, string> = {
   'incident.resolved': 'Resolved',
 }
 
-function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
+function tell({ type, data }: Event, { publicUrl, confirm = '', product = 'Prepaint' }: Links): Told {
   const { incident, report, url, domain } = data
   const linkTo = (path: string, label: string) =>
     publicUrl === undefined ? undefined : { url: publicUrl + path, label }
   switch (type) {
     case 'mail.confirmation':
       return {
-        heading: 'Confirm your address for Prepaint',
+        heading: `Confirm your address for ${product}`,
         lines: [
-          'This address was entered to receive e-mail from Prepaint when something is wrong with a site. Confirm that it is yours.',
+          `This address was entered to receive e-mail from ${product} when something is wrong with a site. Confirm that it is yours.`,
           'The link works once, for 7 days. If you did not expect it, ignore this e-mail: you get no others.',
         ],
         link: { url: confirm, label: 'Confirm this address' },
@@ -91,6 +103,8 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
         ],
         link: linkTo(`/report?week=${report.week}`, 'Open the report'),
       }
+    case MONTHLY_REPORT:
+      return tellMonth(data.month, linkTo)
     case 'domain.live':
       return { heading: `${domain} is live.` }
     case 'domain.certificate_issued':
@@ -125,6 +139,35 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
   }
 }
 
+type LinkTo = (path: string, label: string) => { url: string; label: string } | undefined
+
+function tellMonth({ month, summary, domains, others, limited }: MonthInLetter, linkTo: LinkTo): Told {
+  const [first] = domains
+  const what = domains.length === 1 && others === 0 ? `${first!.domain}: ` : ''
+  const lines = [summary]
+  if (others > 0) lines.push(`The ${domains.length} sites with most visits, of ${domains.length + others}:`)
+  const query = limited === null ? '' : `?domains=${limited.map(encodeURIComponent).join(',')}`
+  return {
+    heading: `${what}Report of ${monthName(month)}`,
+    lines,
+    table: {
+      head: ['Site', 'Visits', 'Month before', 'From the cache', 'Failed', 'Incidents'],
+      rows: domains.map(({ domain, visits, before, hit_ratio: hitRatio, failed, incidents }) => {
+        const difference = differenceWords(visits, before)
+        return [
+          domain,
+          difference === null ? count(visits) : `${count(visits)} (${difference})`,
+          count(before),
+          percentWords(hitRatio),
+          count(failed),
+          count(incidents),
+        ]
+      }),
+    },
+    link: linkTo(`/reports/${month}${query}`, 'Open the report'),
+  }
+}
+
 function linesOf({ since, summary, evidence }: Incident): string[] {
   const pages = evidence.pages.map(
     ({ path, outcome, detail }) => `– ${clean(path)}: ${outcome}${detail ? ` (${clean(detail)})` : ''}`,
@@ -134,4 +177,5 @@ function linesOf({ since, summary, evidence }: Incident): string[] {
 }
 
 const clean = (text: string) => (text.length > 200 ? `${plainText(text, 199)}…` : plainText(text, 200))
+const count = (value: number) => value.toLocaleString('en')
 const utc = (iso: string) => `${iso.slice(0, 16).replace('T', ' ')} UTC`

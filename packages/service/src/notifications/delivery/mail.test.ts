@@ -12,6 +12,7 @@ import { startTestSmtp, type TestSmtpOptions } from '../../../../../test/support
 import { Mailer } from '../../mail/mailer.ts'
 import { evaluate } from '../incidents/evaluator.ts'
 import { createEndpoint } from './endpoints.ts'
+import { recordMonthlyLetters } from './monthly-letters.ts'
 import { recordReports } from './report.ts'
 import { Sender } from './sender.ts'
 
@@ -107,7 +108,7 @@ it("the account's own address is there from the start; several incidents of a mi
 it('a new address gets nothing until it is confirmed; kinds are chosen; the link works once', async () => {
   const account = await api.account()
   const email = 'new@example.org'
-  const wanted = { kinds: ['blocked'], weekly_report: true }
+  const wanted = { domains: null, kinds: ['blocked'], weekly_report: true, monthly_report: false }
   const { body } = await put(account, [{ email: 'New@Example.org', ...wanted }])
   assert.deepEqual(body['emails'], [{ email, ...wanted, state: 'waiting' }])
   const mail = await mailTo(email)
@@ -267,6 +268,108 @@ it('the weekly report is sent on Mondays from 06:00 UTC, once, to who wants it, 
   const mail = await mailTo(account.email)
   assert.match(mail, /^Subject: Your weekly report 2026-W49\r$/m)
   assert.match(mail, /– nine\.example\.com: requests 7, hits 100 %, renders 0, pages failing 0/)
+})
+
+it('an address that is limited to domains is told of these only, also in its weekly report', async () => {
+  const account = await api.account()
+  const shop = await api.domain(account, 'limited.example.com')
+  const other = await api.domain(account, 'unlimited.example.com')
+  const email = 'limited@example.org'
+  const listed = [{ email: account.email }, { email, domains: ['LIMITED.example.com'], weekly_report: true }]
+  const { body } = await put(account, listed)
+  assert.deepEqual(valuesOf(body['emails'], 'domains'), [null, [shop.name]])
+  assertAnswer(await put(account, [{ email, domains: ['foreign.example.com'] }]), 404, 'Domain not found')
+  await confirm(await mailTo(email))
+  const reported = async (domain: { id: number }) => {
+    const [id] = await column(
+      `insert into incident (account_id, domain_id, kind, since, summary, evidence) values ($1, $2, 'blocked', now(), 'x', $3) returning id`,
+      ...[
+        account.id,
+        domain.id,
+        { count: 0, pages: [], changes: [], level: null, advice: '', url: PUBLIC_URL },
+      ],
+    )
+    await pool.query(`select record_incident($1, 'incident.opened', $2)`, [id, `limited ${id}`])
+  }
+  await reported(other)
+  await mailTo(account.email)
+  await reported(shop)
+  assert.match(await mailTo(email, 1), /limited\.example\.com: blocked/)
+  assert.doesNotMatch(await mailTo(email, 1), /unlimited/)
+  for (const { id } of [shop, other]) {
+    await pool.query(
+      `insert into traffic_day values ($1, '2026-12-02', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
+      [id],
+    )
+  }
+  for (const _ of [1, 2]) await recordReports(pool, new Date('2026-12-07T06:00:00Z'))
+  const report = await mailTo(email, 2)
+  assert.match(report, /– limited\.example\.com: requests 7/)
+  assert.doesNotMatch(report, /unlimited/)
+  // The domain goes, and with it what the address is told of: it is not told of all instead.
+  await api.call('DELETE', `/api/domains/${shop.name}`, { key: account.key })
+  const after = await api.get('/api/notifications', account.key)
+  assert.deepEqual(valuesOf(after.body['emails'], 'domains'), [null, []])
+  assert.equal((await put(account, [{ email: account.email }, { email, domains: [] }])).status, 200)
+})
+
+it('the report of a month is sent on the 1st from 06:00 UTC, once to each address that wants it, with its figures', async () => {
+  const account = await api.account()
+  await api.call('PUT', '/api/account/branding', {
+    cookie: await api.session(account),
+    body: { name: 'Blue Agency', colour: '#ffd400', sender_name: 'Blue, Agency', show_prepaint: false },
+  })
+  await pool.query(`update account set created_at = '2026-10-10T00:00:00Z' where id = $1`, [account.id])
+  const shop = await api.domain(account, 'month.example.com')
+  await api.domain(account, 'silent.example.com')
+  for (const [day, visits] of [
+    ['2026-11-30', 120],
+    ['2026-10-31', 100],
+  ]) {
+    await pool.query(
+      `insert into traffic_day values ($1, $2, 'search', 'Googlebot', 'hit', $3, 0, 0, 0, 0, '{}')`,
+      [shop.id, day, visits],
+    )
+  }
+  const email = 'silent@example.org'
+  const { body } = await put(account, [
+    { email: account.email, monthly_report: true },
+    { email, domains: ['silent.example.com'], monthly_report: true },
+  ])
+  assert.deepEqual(valuesOf(body['emails'], 'monthly_report'), [true, true])
+  await confirm(await mailTo(email))
+  const recordedAt = async (time: string) => {
+    // Two nodes at once.
+    await Promise.all([1, 2].map(() => recordMonthlyLetters(pool, Date.parse(time))))
+    return (
+      await column(`select id from event where type = 'mail.monthly_report' and account_id = $1`, account.id)
+    ).length
+  }
+  assert.equal(await recordedAt('2026-12-01T05:59:59Z'), 0)
+  assert.equal(await recordedAt('2026-12-04T00:00:00Z'), 0)
+  assert.equal(await recordedAt('2026-12-01T06:00:00Z'), 2)
+  assert.equal(await recordedAt('2026-12-02T06:00:00Z'), 2)
+
+  const mail = await mailTo(account.email)
+  assert.match(mail, /^Subject: Report of November 2026\r$/m)
+  assert.match(mail, /^From: "Blue, Agency" <p@example\.com>\r$/m)
+  assert.match(
+    mail,
+    /Crawlers visited the 2 sites 120 times in November 2026, 20 % more than the month before/,
+  )
+  assert.match(
+    mail,
+    /– month\.example\.com: visits 120 \(20 % more\), month before 100, from the cache 100 %, failed 0, incidents 0/,
+  )
+  assert.match(mail, /<td[^>]*>month\.example\.com<\/td>/)
+  assert.match(mail, /https:\/\/prepaint\.example\/reports\/2026-11\r/)
+  assert.match(mail, /border-top:4px solid #ffd400/)
+  assert.doesNotMatch(mail.replaceAll(PUBLIC_URL, ''), /Prepaint|<img|src=/)
+  const limited = await mailTo(email, 1)
+  assert.match(limited, /^Subject: silent\.example\.com: Report of November 2026\r$/m)
+  assert.match(limited, /No crawler visited silent\.example\.com in November 2026\./)
+  assert.match(limited, /reports\/2026-11\?domains=silent\.example\.com\r/)
+  assert.doesNotMatch(limited, /month\.example\.com/)
 })
 
 it('weeks are those of ISO 8601, and the report adds one up', async () => {

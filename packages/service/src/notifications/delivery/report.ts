@@ -1,5 +1,5 @@
 import type { reportSchema } from '@prepaint/contract/api/notifications.ts'
-import { type AccountId, type Scope, wholeAccount } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, Scope } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
@@ -65,24 +65,41 @@ export async function readReport(
   return { ...head, crawlers: crawlers.rows, domains: domains.rows }
 }
 
-/** On Mondays from 06:00 UTC, until Tuesday noon: once for each account with visits that wants it. `now`: for tests. */
+/**
+ * On Mondays from 06:00 UTC, until Tuesday noon: once for each account with visits that wants it, and once for each address that
+ * is limited to domains with visits. `now`: for tests.
+ */
 export async function recordReports(pool: pg.Pool, now: Date | null = null): Promise<void> {
-  const { rows } = await pool.query<{ id: AccountId; week: string; key: string }>(
+  const { rows } = await pool.query<{
+    id: AccountId
+    channel: number | null
+    domains: DomainId[] | null
+    week: string
+    key: string
+  }>(
     `with clock as (select coalesce($1, now()) at time zone 'UTC' as at),
           week as (select date_trunc('week', at)::date as monday from clock
-                    where at - date_trunc('week', at) between interval '6 hours' and interval '36 hours')
-     select a.id, to_char(w.monday - 7, 'IYYY"-W"IW') as week, 'report ' || a.id || ' ' || w.monday as key
-       from account a, week w
-      where a.suspended_at is null
-        and exists (select from channel c where c.account_id = a.id and c.state = 'confirmed' and 'report.weekly' = any (c.events))
-        and not exists (select from event e where e.key = 'report ' || a.id || ' ' || w.monday)
+                    where at - date_trunc('week', at) between interval '6 hours' and interval '36 hours'),
+          wanted as (select distinct account_id, case when domains is not null then id end as channel, domains from channel
+                      where state = 'confirmed' and 'report.weekly' = any (events))
+     select r.* from (
+       select a.id, c.channel, c.domains, w.monday, to_char(w.monday - 7, 'IYYY"-W"IW') as week,
+              'report ' || a.id || ' ' || w.monday || coalesce(' to ' || c.channel, '') as key
+         from week w cross join wanted c join account a on a.id = c.account_id and a.suspended_at is null) r
+      where not exists (select from event e where e.key = r.key)
         and exists (select from traffic_by_day t join domain d on d.id = t.domain_id
-                     where d.account_id = a.id and t.category <> 'people' and t.day >= w.monday - 7 and t.day < w.monday)
-      order by a.id limit 100`,
+                     where d.account_id = r.id and (r.domains is null or d.id = any (r.domains))
+                       and t.category <> 'people' and t.day >= r.monday - 7 and t.day < r.monday)
+      order by r.id, r.channel limit 100`,
     [now],
   )
-  for (const { id, week, key } of rows) {
-    const report = await readReport(pool, wholeAccount(id), week)
-    await pool.query(`select record_event($1, null, null, 'report.weekly', $2, $3)`, [id, key, { report }])
+  for (const { id, channel, domains, week, key } of rows) {
+    const report = await readReport(pool, { account: id, domains }, week)
+    await pool.query(`select record_event($1, null, null, 'report.weekly', $2, $3, $4)`, [
+      id,
+      key,
+      { report },
+      channel,
+    ])
   }
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { Readable } from 'node:stream'
+import type { AccountId } from '@prepaint/contract/ids.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { type AddressGuard, connectFault, plainText, readOrigin, retryAfterMs } from '@prepaint/outbound'
 import { createClient, type OriginPool, sendRequest } from '@prepaint/outbound/client'
@@ -8,6 +9,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type pg from 'pg'
+import { readLook } from '../../accounts/branding.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import type { MailSender } from '../../mail/mailer.ts'
 import { linkToken, secretOf } from './addresses.ts'
@@ -140,9 +142,11 @@ export class Sender {
     // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
     const letter = `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`
     const answered = await this.#firstLetter(id, onlyIncidentOf(bodies))
+    const { brand, senderName } = await readLook(this.#pool, first.account_id as AccountId)
     const outcome = await this.#mailer.send({
       to,
-      ...letterOf(bodies, { unsubscribe, confirm, publicUrl }),
+      senderName,
+      ...letterOf(bodies, { unsubscribe, confirm, publicUrl }, brand),
       messageId: letter,
       headers: {
         'List-Unsubscribe': `<${unsubscribe}>`,

@@ -1,0 +1,98 @@
+import { Anchor, Button, Group, NativeSelect } from '@mantine/core'
+import { monthAfter } from '@prepaint/contract/api/reports.ts'
+import { monthName } from '@prepaint/contract/notifications/monthly-words.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useLocation, useSearch } from 'wouter'
+import { tagsQuery } from '../../api/portfolio-queries.ts'
+import { monthlyReportQuery } from '../../api/report-queries.ts'
+import { useRights } from '../../api/rights.ts'
+import type { MonthlyReport } from '../../api/types.ts'
+import { Page } from '../../parts/page.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { ROUTES, reportPath } from '../../route-map.ts'
+import { MonthReport } from './month-report.tsx'
+import classes from './reports.module.css'
+
+/** `month` null: the last whole one. */
+export default function Reports({ month }: { month: string | null }) {
+  const search = new URLSearchParams(useSearch())
+  const tag = search.get('tag')
+  const report = useQuery(monthlyReportQuery({ month, tag, domains: search.get('domains') }))
+  const weekly = (
+    <Anchor component={Link} href={ROUTES.report} className={classes.noPrint}>
+      Weekly report
+    </Anchor>
+  )
+  return (
+    <div className={classes.screen}>
+      <Page title="Reports" lead="A month for you or your clients, in UTC." actions={weekly}>
+        <Loaded query={report} rows={8}>
+          {(shown) =>
+            month === null && shown.months.length === 1 ? (
+              <FirstReport running={shown.months[0]!} />
+            ) : (
+              <>
+                <Choices report={shown} tag={tag} />
+                <MonthReport report={shown} />
+              </>
+            )
+          }
+        </Loaded>
+      </Page>
+    </div>
+  )
+}
+
+const MONTH = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' })
+
+/** An account that was made in this month has no whole month yet. */
+function FirstReport({ running }: { running: string }) {
+  const next = MONTH.format(new Date(`${monthAfter(running, 1)}-01T00:00:00Z`))
+  return (
+    <div className="sheet">
+      <Empty
+        title={`The first report is made on 1 ${next}`}
+        action={
+          <Anchor component={Link} href={reportPath(running)}>
+            Show {monthName(running)} so far
+          </Anchor>
+        }
+      >
+        It tells of the crawlers that visited your sites, and can be sent by e-mail to you and your clients.
+      </Empty>
+    </div>
+  )
+}
+
+function Choices({ report, tag }: { report: MonthlyReport; tag: string | null }) {
+  const may = useRights()
+  const tags = useQuery({ ...tagsQuery, enabled: may('listTags') })
+  const [, navigate] = useLocation()
+  const { month, months } = report
+  const named = months.map((each, at) => ({
+    value: each,
+    label: at === 0 ? `${monthName(each)}, so far` : monthName(each),
+  }))
+  const names = tags.data?.map(({ name }) => name) ?? []
+  return (
+    <Group align="end" className={classes.noPrint}>
+      <NativeSelect
+        label="Month"
+        data={months.includes(month) ? named : [{ value: month, label: monthName(month) }, ...named]}
+        value={month}
+        onChange={(event) => navigate(reportPath(event.currentTarget.value, tag))}
+      />
+      {(names.length > 0 || tag !== null) && (
+        <NativeSelect
+          label="Tag"
+          data={[{ value: '', label: 'All sites' }, ...new Set(tag === null ? names : [tag, ...names])]}
+          value={tag ?? ''}
+          onChange={(event) => navigate(reportPath(month, event.currentTarget.value || null))}
+        />
+      )}
+      <Button variant="default" onClick={() => window.print()}>
+        Print or save as PDF
+      </Button>
+    </Group>
+  )
+}
