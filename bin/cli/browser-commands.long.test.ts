@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { after, it } from 'node:test'
 import { startShop } from '../../examples/shop/server.ts'
-import { runJson, runPrepaint } from '../../test/support/command-line.ts'
+import { runJson, runPrepaint, spawnPrepaint } from '../../test/support/command-line.ts'
+import { until } from '../../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { serve } from '../../test/support/loopback.ts'
 import type { StepResult } from './demo/steps.ts'
@@ -92,4 +95,52 @@ it('demo --check sees a miss, a hit, a person and a purge', async () => {
   const steps = (json['steps'] as StepResult[]).map(({ verdict, textFound }) => `${verdict} ${textFound}`)
   const wanted = 'rendered true, hit true, pass; not-a-crawler false, null true, rendered true, rendered true'
   assert.equal(steps.join(', '), wanted)
+})
+
+it('demo --sites has sites of clients, with earlier visits, in trouble, new and paused', async () => {
+  // Incidents open after seconds instead of minutes.
+  const around = { ...ports, PREPAINT_DATA_DIR: dataDir, PREPAINT_NOTIFY_SPEED: '20' }
+  const child = spawnPrepaint(['demo', '--sites', '10', '--json'], around, ['ignore', 'pipe', 'inherit'])
+  try {
+    const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
+    const { api, key } = JSON.parse(line) as { api: string; key: string }
+    const portfolio = async () => {
+      const answer = await fetch(`${api}/api/portfolio`, { headers: { 'x-api-key': key } })
+      return (await answer.json()) as {
+        counts: Record<string, number>
+        domains: {
+          custom_domain: string
+          state: string
+          tags: string[]
+          reasons: { kind: string }[]
+          visits: { days: number[]; total: number; before: number }
+        }[]
+      }
+    }
+    await until('two sites are in trouble', async () => (await portfolio()).counts['trouble'] === 2)
+    const { counts, domains } = await portfolio()
+    assert.deepEqual([counts['all'], counts['paused']], [10, 1])
+    const troubles = domains.filter(({ state }) => state === 'trouble')
+    assert.deepEqual(troubles.flatMap(({ reasons }) => reasons.map(({ kind }) => kind)).sort(), [
+      'blocked',
+      'origin_unreachable',
+    ])
+    const fine = domains.find(({ custom_domain }) => custom_domain === 'atlas-garden.localhost')
+    assert.deepEqual([fine?.state, fine?.tags], ['ok', ['Atlas']])
+    assert(fine!.visits.before > 0 && fine!.visits.days.every((visits) => visits > 0))
+    const deserted = domains.find(({ custom_domain }) => custom_domain === 'muller-books.localhost')
+    assert(deserted!.visits.before > 0 && deserted!.visits.days.at(-1) === 0)
+  } finally {
+    child.kill()
+    await once(child, 'exit')
+  }
+})
+
+it('demo refuses more sites than its plan has', async () => {
+  const { code, stderr } = await runPrepaint(['demo', '--sites', '101'], {
+    ...ports,
+    PREPAINT_DATA_DIR: dataDir,
+  })
+  assert.equal(code, 2)
+  assert.match(stderr, /--sites must be a whole number in 1\.\.100/)
 })

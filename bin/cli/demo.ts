@@ -16,19 +16,26 @@ import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { startShop } from '../../examples/shop/server.ts'
 import { type Commands, defineCommand, type Result } from '../command-line/command.ts'
+import { parseCountOption } from '../command-line/options.ts'
 import { Node } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
 import type { Config } from '../settings/config.ts'
+import { MOST_SITES, prepareSites, startBadOrigins } from './demo/sites.ts'
 import { type Addresses, asCurl, DEMO_DOMAIN, DEMO_STEPS, runSteps, summary } from './demo/steps.ts'
 import { isFree } from './doctor/services.ts'
 
 const demo = defineCommand({
   options: {
     check: { value: null, text: 'run the commands instead of printing them, and report the results' },
+    sites: {
+      value: 'NUMBER',
+      text: `${MOST_SITES} at most, of ten clients and three of them in trouble, instead of the shop alone`,
+    },
   },
-  async run({ check }, { config, json, say }) {
+  async run({ check, sites }, { config, json, say }) {
+    const count = sites === null ? 1 : parseCountOption('sites', sites, MOST_SITES)
     const shutdown = watchForShutdown(config)
-    const demo = await startUnlessStopped(shutdown, (signal) => startDemo(config, say, signal))
+    const demo = await startUnlessStopped(shutdown, (signal) => startDemo(config, count, say, signal))
     if (demo === null) return null
     try {
       if (check) return await checked(demo.addresses)
@@ -44,29 +51,46 @@ const demo = defineCommand({
 
 type Demo = { addresses: Addresses; shopUrl: string; password: string; close(): Promise<void> }
 
-async function startDemo(config: Config, say: (line: string) => void, signal: AbortSignal): Promise<Demo> {
+/** `count`: how many sites there are, with the shop. */
+async function startDemo(
+  config: Config,
+  count: number,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<Demo> {
   const shop = await startShop({ port: 0, onLongStep: say })
+  const bad = await startBadOrigins()
+  const closeOrigins = () => Promise.all([shop.close(), bad.close()])
   try {
-    const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))
+    const demoConfig = await configOfDemo(config, [Number(new URL(shop.url).port), ...bad.ports])
     const log = createLog(demoConfig.logLevel)
     const node = await Node.start({ config: demoConfig, log, say, signal })
-    const close = () => node.close().finally(shop.close)
+    const close = async () => {
+      await node.close().finally(closeOrigins)
+    }
     try {
-      const { key, password } = await prepareTenant(node.pool, shop.url)
+      const { pool } = node
+      const nowMs = (await databaseNow(pool)).getTime()
+      const { account, key, password } = await prepareTenant(pool, shop.url, nowMs)
       const { api, edge } = node.addresses
-      return { addresses: { edge: edge ?? '', api, key }, shopUrl: shop.url, password, close }
+      const edgeUrl = edge ?? ''
+      if (count > 1) {
+        say(`Preparing ${count} sites`)
+        await prepareSites(count - 1, { pool, account, shopUrl: shop.url, bad, edgeUrl, nowMs, log })
+      }
+      return { addresses: { edge: edgeUrl, api, key }, shopUrl: shop.url, password, close }
     } catch (error) {
       await node.close()
       throw error
     }
   } catch (error) {
-    await shop.close()
+    await closeOrigins()
     throw error
   }
 }
 
-/** Own data directory and database, free ports, and the shop as the only private origin. */
-async function configOfDemo(config: Config, shopPort: number): Promise<Config> {
+/** Own data directory and database, free ports, and the demo's own servers as the only private origins. */
+async function configOfDemo(config: Config, originPorts: readonly number[]): Promise<Config> {
   const { api, edge, logLevel } = config
   return {
     ...config,
@@ -75,11 +99,11 @@ async function configOfDemo(config: Config, shopPort: number): Promise<Config> {
     roles: new Set(['edge', 'api', 'render']),
     plans: DEFAULT_PLANS,
     publicUrl: null,
-    allowedPrivateOrigins: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: shopPort }],
+    allowedPrivateOrigins: originPorts.map((port) => ({ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port })),
     api: { ...api, port: (await isFree(api)) ? api.port : 0 },
     edge: { ...edge, port: (await isFree(edge)) ? edge.port : 0 },
-    // Request logs would bury the commands.
-    logLevel: logLevel === 'info' ? 'warn' : logLevel,
+    // Request logs would bury the commands, and so would those of sites in trouble.
+    logLevel: logLevel === 'info' ? 'error' : logLevel,
   }
 }
 
@@ -123,8 +147,11 @@ const EMAIL = 'demo@shop.example'
 const PLAN = 'agency_plus'
 
 /** Reuses an earlier account and domain; makes a new password, revokes keys and purges pages, so the first request is a miss. */
-async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string; password: string }> {
-  const nowMs = (await databaseNow(pool)).getTime()
+async function prepareTenant(
+  pool: pg.Pool,
+  originUrl: string,
+  nowMs: number,
+): Promise<{ account: AccountId; key: string; password: string }> {
   const view = { plans: DEFAULT_PLANS, nowMs }
   const account = await accountOfDemo(pool)
 
@@ -144,7 +171,7 @@ async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: s
   const password = randomBytes(12).toString('base64url')
   await setPassword(pool, (await findContact(pool, account)).id, password)
   const { key } = await createKey(pool, account, { name: 'demo', expiresAt: null }, view)
-  return { key, password }
+  return { account, key, password }
 }
 
 async function accountOfDemo(pool: pg.Pool): Promise<AccountId> {

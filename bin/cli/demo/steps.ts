@@ -116,9 +116,7 @@ async function runStep({ who, request, expected }: Step, { edge, api, key }: Add
   const begunMs = systemClock.nowMs()
   const answer =
     request.kind === 'page'
-      ? await ask(edge + request.path, {
-          headers: { host: DEMO_DOMAIN, 'user-agent': request.userAgent },
-        })
+      ? await askPage(edge + request.path, { host: DEMO_DOMAIN, userAgent: request.userAgent })
       : await ask(
           `${api}/api/cache/purge`,
           { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' } },
@@ -141,12 +139,15 @@ async function runStep({ who, request, expected }: Step, { edge, api, key }: Add
   }
 }
 
+/** Asks as a crawler or a person would. */
+export function askPage(url: string, as: { host: string; userAgent: string }): Promise<Answer> {
+  return ask(url, { headers: { host: as.host, 'user-agent': as.userAgent } })
+}
+
+type Answer = { status: number; verdict: string | null; body: Buffer }
+
 /** node:http, because fetch cannot set `Host`. */
-function ask(
-  url: string,
-  options: http.RequestOptions,
-  body?: string,
-): Promise<{ status: number; verdict: string | null; body: Buffer }> {
+function ask(url: string, options: http.RequestOptions, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(STEP_TIMEOUT_MS)
     const request = http.request(url, { ...options, agent: false, signal }, (answer) => {
