@@ -15,7 +15,7 @@ type AskOptions = {
   signal: AbortSignal
 }
 
-/** `text`: of an answer with status 200 that is not too long, else ''. `isOurs`: it came through a Prepaint. */
+/** `text`: the first 64 KiB of an answer with status 200, else ''. `isOurs`: it came through a Prepaint. */
 export type SiteAnswer = { status: number; text: string; isOurs: boolean; redirectsTo: string | null }
 
 const BODY_LIMIT_BYTES = 65_536
@@ -82,8 +82,9 @@ async function followed(client: OriginPool, asked: Asked, signal: AbortSignal): 
     const { location } = received
     const isRedirect = status >= 300 && status < 400 && status !== 304 && location !== undefined
     if (!isRedirect) {
-      const { text, isWhole } = await readText(body, BODY_LIMIT_BYTES).finally(() => body.destroy())
-      return { status, text: status === 200 && isWhole ? text : '', isOurs, redirectsTo: null }
+      // A home page may be longer: its head is at the beginning.
+      const { text } = await readText(body, BODY_LIMIT_BYTES).finally(() => body.destroy())
+      return { status, text: status === 200 ? text : '', isOurs, redirectsTo: null }
     }
     body.destroy()
     const next = URL.parse(location, `${scheme}://${name}${path}`)

@@ -202,12 +202,14 @@ describe('the file and the tag', () => {
     assert.equal((await found())[0], 'elsewhere', 'redirects without an end')
   })
 
-  it('may have 64 KiB, and not a byte more', async () => {
-    const padded = (bytes: number) => `${LINE}\n${'x'.repeat(bytes - LINE.length - 1)}`
-    site = text({ [PROOF_PATH]: padded(65_536) })
+  it('are looked for in the first 64 KiB of an answer, and not a byte further', async () => {
+    const ending = (bytes: number) => `${'x'.repeat(bytes - LINE.length - 1)}\n${LINE}`
+    site = text({ [PROOF_PATH]: ending(65_536) })
     assert.deepEqual(await found(), ['file'])
-    site = text({ [PROOF_PATH]: padded(65_537) })
+    site = text({ [PROOF_PATH]: ending(65_537) })
     assert.equal((await found())[0], 'elsewhere')
+    site = text({ '/': `<head>${records.meta.tag}</head><body>${'x'.repeat(200_000)}` })
+    assert.deepEqual(await found(), ['meta'], 'a long page has its head at the beginning')
   })
 
   it('of a site that is silent, or sends for ever, are given up', async () => {
