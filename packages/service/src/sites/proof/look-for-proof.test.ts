@@ -259,6 +259,11 @@ describe('a name that leads to this installation', () => {
     assert.equal((await found())[0], 'silent')
     await remembered(['127.0.0.3', '192.0.2.7'])
     assert.equal((await found())[0], 'here')
+    zone[name] = ['127.0.0.1', '127.0.0.3']
+    assert.equal((await found())[0], 'here', 'also if another address of the name answers')
+    site = text({ [PROOF_PATH]: LINE })
+    assert.deepEqual(await found(), ['file'], 'which is the site of whoever shows the file there')
+    zone[name] = ['127.0.0.3']
     await pool.query('truncate domain_former')
     const other = await insertDomain(pool, 'other.example.com')
     await pool.query(

@@ -133,11 +133,10 @@ async function askAddresses(
   if (isReceived || answers.some(({ isOurs }) => isOurs)) return missing('here', IS_HERE)
   if (hasFile) return { kind: 'found', method: 'file' }
   if (isAtEach(pages, (text) => isInHead(text, token))) return { kind: 'found', method: 'meta' }
-  if (answers.length === 0) {
-    // Nodes may not reach their own public addresses, and somebody may keep them busy just now.
-    if (await areOurs(db, name, addresses)) return missing('here', IS_HERE)
-    return missing('silent', 'Found no TXT record, and the site did not answer.')
-  }
+  const silent = addresses.filter((_, at) => files[at] === null && pages[at] === null)
+  // Nodes may not reach their own public addresses, and somebody may keep them busy just now.
+  if (silent.length > 0 && (await areOurs(db, name, silent))) return missing('here', IS_HERE)
+  if (answers.length === 0) return missing('silent', 'Found no TXT record, and the site did not answer.')
   return missing('elsewhere', reasonOf(answers, token))
 }
 
