@@ -60,7 +60,7 @@ it('a domain that is registered has a certificate at every node, and ssl_enabled
     const { body } = await callApi(node, key, { method: 'GET', path: '/api/domains/shop.example.com' })
     return body['domain'] as { ssl_enabled: boolean }
   }
-  await until('ssl_enabled', async () => (await domain()).ssl_enabled, 20_000)
+  await until('ssl_enabled', async () => (await domain()).ssl_enabled, 60_000)
   assert.deepEqual(acme.orders, ['shop.example.com'])
   const serials = new Set<string>()
   for (const node of nodes) serials.add(await until('TLS', () => serialAt(node, 'shop.example.com')))

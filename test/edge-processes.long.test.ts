@@ -39,7 +39,8 @@ let key = ''
 before(async () => {
   origin.listen(0, '127.0.0.1')
   await once(origin, 'listening')
-  node = await startNodeProcess(dataDir, { PREPAINT_EDGE_PROCESSES: `${PROCESSES}` })
+  const settings = { PREPAINT_EDGE_PROCESSES: `${PROCESSES}`, PREPAINT_LIVE_WAIT_MS: '25000' }
+  node = await startNodeProcess(dataDir, settings)
   key = (await openAccount(node, { email: 'owner@example.com', plan: 'enterprise' })).key
   const originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
   await registerDomain(node, key, { customDomain: HOST, originUrl })
@@ -83,7 +84,8 @@ describe('a node with three edge processes', () => {
     const before = await countedRequests()
     const answers = await askEach('/', PERSON)
     assert.ok(answers.every(({ status }) => status === 200))
-    assert.equal((await countedRequests()) - before, CONNECTIONS)
+    // A process that is busy for a second is left out of the sum.
+    await until('all requests are counted', async () => (await countedRequests()) - before === CONNECTIONS)
   })
 
   it('is one line in the list of nodes', async () => {
@@ -134,7 +136,10 @@ describe('a node with three edge processes', () => {
     const answers = await askEach('/', PERSON)
     assert.ok(answers.every(({ status }) => status === 200))
     await until('it is replaced', () => edgeProcesses().length === PROCESSES - 1)
-    assert.ok((await countedRequests()) >= before + CONNECTIONS)
+    await until(
+      'all requests are counted',
+      async () => (await countedRequests()) >= before + CONNECTIONS,
+    )
   })
 
   it('SIGTERM ends all processes when their open requests are answered', async () => {
@@ -150,42 +155,84 @@ describe('a node with three edge processes', () => {
 })
 
 describe('an upgrade of a node with two edge processes, beside which the next one shares the port', () => {
-  it('drops no request that a kept connection carries, and new connections reach the new node', async () => {
-    const dirs = [makeDataDir(), makeDataDir()]
+  it('drops no request that a kept connection carries, and new connections reach the new node', async (t) => {
+    const start = async (settings: Record<string, string>) => {
+      const dir = makeDataDir()
+      const started = await startNodeProcess(dir, settings)
+      t.after(async () => {
+        if (started.running) await started.stop()
+        assert.deepEqual(await clearDataDir(dir), [])
+      })
+      return started
+    }
     const settings = { PREPAINT_EDGE_PROCESSES: '2', PREPAINT_EDGE_SHARE_PORT: '1', PREPAINT_ROLES: 'edge' }
-    const old = await startNodeProcess(dirs[0]!, settings)
+    const old = await start(settings)
     const ports = {
       PREPAINT_EDGE_PORT: new URL(old.edge).port,
       PREPAINT_EDGE_TLS_PORT: new URL(old.edgeTls).port,
     }
-    const next = await startNodeProcess(dirs[1]!, { ...settings, ...ports })
-    const agent = new http.Agent({ keepAlive: true, maxSockets: 16 })
-    let isStopping = true
-    const statuses: number[] = []
-    const ask = async () => {
-      while (isStopping) {
-        const { status } = await edgeRequest(old.edge, {
-          host: 'none.example',
-          path: '/',
-          userAgent: PERSON,
-          agent,
-        })
-        statuses.push(status)
-      }
-    }
-    const asking = Array.from({ length: 16 }, ask)
-    await until('requests are under way', () => statuses.length > 100)
+    const next = await start({ ...settings, ...ports })
+    const clients = new KeptClients(old.edge)
+    t.after(() => clients.close())
+    await until('requests are under way', () => clients.statuses.length > 100)
     assert.equal(await old.stop(), 0)
-    isStopping = false
-    await Promise.all(asking)
-    assert.deepEqual([...new Set(statuses)], [404])
+    await clients.close()
+    assert.deepEqual([...new Set(clients.statuses)], [404])
     const later = await edgeRequest(next.edge, { host: 'none.example', path: '/', userAgent: PERSON })
     assert.equal(later.status, 404)
-    agent.destroy()
-    await next.stop()
-    for (const dir of dirs) assert.deepEqual(await clearDataDir(dir), [])
   })
 })
+
+/** Sixteen clients that ask again and again, each on a connection that it keeps until it is told that it ends. */
+class KeptClients {
+  readonly #edge: string
+  readonly #asking: Promise<unknown>
+  #isClosing = false
+  readonly statuses: number[] = []
+
+  constructor(edge: string) {
+    this.#edge = edge
+    this.#asking = Promise.all(Array.from({ length: 16 }, () => this.#ask()))
+    this.#asking.catch(() => {
+      this.#isClosing = true
+    })
+  }
+
+  /** Rejects if a request has failed. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await this.#asking
+  }
+
+  async #ask(): Promise<void> {
+    const agent = new CountingAgent({ keepAlive: true, maxSockets: 1 })
+    try {
+      while (!this.#isClosing) {
+        const before = agent.connections
+        const request = { host: 'none.example', path: '/', userAgent: PERSON, agent }
+        try {
+          this.statuses.push((await edgeRequest(this.#edge, request)).status)
+        } catch (error) {
+          // A new connection may reach a process that stops listening: the kernel resets it (docs/operations.md).
+          const isReset = ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
+          if (agent.connections === before || !isReset) throw error
+        }
+      }
+    } finally {
+      agent.destroy()
+    }
+  }
+}
+
+class CountingAgent extends http.Agent {
+  /** So many were opened. */
+  connections = 0
+
+  override createConnection(...given: Parameters<http.Agent['createConnection']>) {
+    this.connections++
+    return super.createConnection(...given)
+  }
+}
 
 async function rendersOf(path: string): Promise<number> {
   const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${HOST}/renders` })

@@ -40,6 +40,8 @@ async function start(t: TestContext) {
   }
 }
 
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
 const HEAD = 'HTTP/1.1\r\nHost: red.example\r\nUser-Agent: a person\r\n'
 const UPGRADE = 'Upgrade: websocket\r\nConnection: Upgrade\r\n'
 
@@ -90,6 +92,33 @@ describe('draining the edge', { timeout: 240_000 }, () => {
       await drained
     })
   }
+
+  it('a connection that waits to be accepted is accepted before the port closes', async (t) => {
+    const { edge, drain } = await start(t)
+    await nextTurn()
+    const socket = openSocket(t, edge.port)
+    socket.write(`GET /page ${HEAD}\r\n`)
+    // It connects in this turn, in which the server accepts nothing.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    const drained = drain()
+    assert.match(await text(socket), /^HTTP\/1\.1 200 OK\r\n.*\r\nConnection: close\r\n/s)
+    await drained
+  })
+
+  it('a request that has arrived is read and answered before idle connections end', async (t) => {
+    const { edge, drain } = await start(t)
+    const ask = `GET /page ${HEAD}\r\n`
+    const socket = openSocket(t, edge.port)
+    socket.write(ask)
+    await once(socket, 'data')
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const drained = drain()
+    for (const _ of [1, 2]) await nextTurn()
+    socket.write(ask)
+    t.mock.timers.tick(1_000)
+    assert.match(await text(socket), /\r\nConnection: close\r\n/)
+    await drained
+  })
 
   // Proves decided "Shutdown"
   it('HTTP/2: what was asked is answered, the client is told of the end at once, and then the session ends', async (t) => {
@@ -153,7 +182,7 @@ describe('draining a server', () => {
     const drained = drainable.drain({ ...FAR_OFF, signal: deadline.signal }).then(() => {
       over = true
     })
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     assert.equal(over, false, 'it waits for as long as it may')
     deadline.abort()
     await Promise.all([drained, closed])

@@ -75,12 +75,15 @@ export class DrainableServer {
     const listening = this.#servers.filter((each) => each.listening)
     if (listening.length === 0) return
     this.#begin()
+    // The kernel resets connections that wait to be accepted when their port closes: accept them first.
+    await polled()
     const closed = Promise.all(listening.map(stopListening))
     let polls = LAST_REQUESTS_MS / POLL_MS
     // Repeated, because busy connections become idle after their response.
     const idle = setInterval(() => {
       polls--
-      if (polls <= 0) this.#closeIdle()
+      // On a busy machine a request may have waited for longer than this timer: read it first.
+      if (polls <= 0) setImmediate(() => this.#closeIdle())
     }, POLL_MS)
     const cut = () => {
       for (const socket of this.#sockets) socket.destroy()
@@ -99,6 +102,11 @@ export class DrainableServer {
     // Node does not count a connection without a request as idle.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
+}
+
+/** Resolves when all that the process has received by now is read. */
+function polled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** The servers' own `close` would cut connections on which a request is arriving. */

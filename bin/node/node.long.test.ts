@@ -23,7 +23,7 @@ const settings = {
   PREPAINT_LOG_LEVEL: 'warn',
 }
 const ours = (name: RegExp) => processesOf(dataDir).filter(({ command }) => name.test(command))
-const nothingRuns = () => until('nothing is left running', () => processesOf(dataDir).length === 0, 15_000)
+const nothingRuns = () => until('nothing is left running', () => processesOf(dataDir).length === 0)
 after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
 
 it('a port that is in use, or is given twice, is named before anything is made', async () => {
@@ -61,7 +61,7 @@ describe('asked to end during its start', () => {
     const askedMs = performance.now()
     const [code] = (await closed) as [number | null]
     // A second or two, and more on a busy machine; what does not hear it takes for ever.
-    assert(performance.now() - askedMs < 20_000, 'it ends soon')
+    assert(performance.now() - askedMs < 60_000, 'it ends soon')
     return { code, stdout: await stdout, stderr }
   }
 

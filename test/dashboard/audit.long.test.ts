@@ -7,7 +7,7 @@ import { createToken } from '@prepaint/service/accounts/keys.ts'
 import { addMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson } from '@prepaint/service/accounts/persons.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
-import { elements, openScreens, until } from './open-dashboard.ts'
+import { elements, openScreens, openWindow, until } from './open-dashboard.ts'
 
 const { api, owner, page, open, complaints } = await openScreens(async (its, account) => {
   const { name } = await its.domain(account, 'shop.example.com')
@@ -61,13 +61,11 @@ it('an editor sees neither the screen nor its entry in the menu', async () => {
   const person = await addPerson(api.pool, { email: 'editor@example.com', password: null })
   await addMember(api.pool, owner.id, person, { role: 'editor', domains: null })
   const started = await startSession(api.pool, person, { address: '', userAgent: '' }, api.clock.nowMs())
-  const context = await page.context().browser()!.newContext()
-  await context.addCookies([{ name: 'prepaint-session', value: started!.token, url: api.url }])
-  const editor = await context.newPage()
+  const editor = await openWindow(page, { url: api.url, token: started!.token })
   await editor.goto(`${api.url}/domains`)
   await elements(editor).heading('Sites', editor).waitFor()
   assert.equal(await elements(editor).link('Audit log').count(), 0)
-  await context.close()
+  await editor.context().close()
   assert.equal(await link('Audit log').count(), 1)
 })
 

@@ -80,8 +80,10 @@ describe('while PostgreSQL is stopped', () => {
       await page.setViewportSize({ width, height: 844 })
       // The navigation at the side scrolls by itself.
       await page.mouse.move(width / 2, 500)
-      await page.mouse.wheel(0, 1_000)
-      await until('it is scrolled', () => page.evaluate<boolean>('scrollY > 500'))
+      await until('it is scrolled', async () => {
+        await page.mouse.wheel(0, 1_000)
+        return page.evaluate<boolean>('scrollY > 500')
+      })
       await isOnTop()
       await take(`scrolled-${width}`)
       if (width < 960) {
@@ -147,10 +149,13 @@ it('no window has logged anything but the refused requests', () => {
 
 /** Nothing is above the banner, and the bar below it is not covered by it. */
 async function isOnTop(): Promise<void> {
-  const box = await banner.boundingBox()
-  assert(box !== null)
-  assert.equal(Math.round(box.y), 0)
-  const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
-  const there = await page.evaluate(`document.elementFromPoint(${middle.x}, ${middle.y}).textContent`)
-  assert.equal(there, BANNER)
+  await until('the banner is on top', async () => {
+    const box = await banner.boundingBox()
+    assert(box !== null)
+    assert.equal(Math.round(box.y), 0)
+    const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
+    const there = await page.evaluate(`document.elementFromPoint(${middle.x}, ${middle.y}).textContent`)
+    assert.equal(there, BANNER)
+    return true
+  })
 }

@@ -5,7 +5,7 @@ import { addMember, findMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson } from '@prepaint/service/accounts/persons.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import type { Page } from 'playwright-core'
-import { elements, openScreens, until } from './open-dashboard.ts'
+import { elements, openScreens, openWindow, until } from './open-dashboard.ts'
 
 const PASSWORD = 'correct horse'
 const DOMAINS = ['shop.example.com', 'blog.example.com']
@@ -34,7 +34,7 @@ it('the owner invites a client for one domain, and gets the link once', async ()
   await row(/client@example\.com/).waitFor()
   await isCleanEverywhere()
 
-  const guest = await (await page.context().browser()!.newContext()).newPage()
+  const guest = await openWindow(page)
   await guest.goto(shown.trim())
   await guest.getByRole('heading', { level: 1, name: 'Join Garden tools Ltd' }).waitFor()
   await isClean(guest)
@@ -85,14 +85,12 @@ it('a viewer sees settings and cannot change them', async () => {
   const person = await addPerson(api.pool, { email: 'viewer@example.com', password: null })
   await addMember(api.pool, owner.id, person, { role: 'viewer', domains: null })
   const started = await startSession(api.pool, person, { address: '', userAgent: '' }, api.clock.nowMs())
-  const context = await page.context().browser()!.newContext()
-  await context.addCookies([{ name: 'prepaint-session', value: started!.token, url: api.url }])
-  const viewer = await context.newPage()
+  const viewer = await openWindow(page, { url: api.url, token: started!.token })
   await viewer.goto(`${api.url}/domains/shop.example.com/settings`)
   await viewer.getByText('Your role can see this, but not change it.').waitFor()
   assert(await viewer.getByRole('textbox').first().isDisabled())
   await isClean(viewer)
-  await context.close()
+  await viewer.context().close()
 })
 
 it('a person in two accounts goes from one to the other; two windows show both', async () => {

@@ -136,7 +136,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     await openCache()
     const rows = () => run<number>(`document.querySelectorAll('[role=row]').length`)
     assert((await rows()) < 60, `${await rows()} rows`)
-    assert.equal(await run(`${grid}.getAttribute('aria-rowcount')`), '3002')
+    await becomes(`${grid}.getAttribute('aria-rowcount') === '3002'`)
     await shows('200 of 3,001 pages loaded')
     await press('End')
     await shows('400 of 3,001')

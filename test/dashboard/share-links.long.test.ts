@@ -1,7 +1,7 @@
 /** How an owner shares some domains by a link, what its holder sees, and what keys are limited to. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { elements, openScreens, until } from './open-dashboard.ts'
+import { elements, openScreens, openWindow, until } from './open-dashboard.ts'
 
 const { api, owner, page, open, complaints } = await openScreens(async (its, account) => {
   for (const name of ['shop.example.com', 'blog.example.com', 'hidden.example.com']) {
@@ -42,7 +42,7 @@ it('the owner makes a link for two domains; its holder sees these without a logi
   await row(/Client of the shop/).waitFor()
   await isCleanEverywhere()
 
-  const holder = await (await page.context().browser()!.newContext()).newPage()
+  const holder = await openWindow(page)
   await holder.goto(link)
   await holder.getByRole('heading', { level: 1, name: owner.email }).waitFor()
   await holder.getByText('Blocked at shop.example.com').waitFor()

@@ -115,7 +115,7 @@ describe('redirects', () => {
     await shows('The list was changed meanwhile.')
     await isClean()
     await fill('List', 'from,to\n/old,/again\n')
-    await click('Save')
+    await Promise.all([page.waitForResponse((answer) => answer.status() === 412), click('Save')])
     await shows('The list was changed meanwhile.')
     assert.equal(await from(), '/theirs')
     await click('Undo changes')

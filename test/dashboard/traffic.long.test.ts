@@ -70,7 +70,6 @@ describe('the traffic of a domain', () => {
   it('figures, and charts that are read by keyboard, or as tables', async () => {
     await open('/domains/shop.example.com/traffic')
     await becomes(`document.querySelector('[role=slider] path')`)
-    const text = await shown()
     for (const words of [
       'Crawler visits\n13',
       '11 for pages, 2 for missing ones',
@@ -78,7 +77,7 @@ describe('the traffic of a domain', () => {
       'Failed\n1',
       'People and tools\n1',
     ]) {
-      assert(text.includes(words), `${words} in ${text}`)
+      await until(`the figures have ${words}`, async () => (await shown()).includes(words))
     }
     const visits = 'Crawler visits by category'
     assert.match(await press(visits, 'Escape'), /^Total: Search 12, AI 1$/)

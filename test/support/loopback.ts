@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
@@ -32,9 +33,26 @@ export function openSocket(
   return socket.on('error', () => {})
 }
 
+/** Below the ports that the kernel gives to servers and connections, which other tests open all the time. */
+const LEAST_PORT = 12_000
+const MOST_PORT = 32_000
+const givenPorts = new Set<number>()
+
 /** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const { port, close } = await serve(() => {})
-  await close()
-  return port
+  for (;;) {
+    const port = randomInt(LEAST_PORT, MOST_PORT)
+    if (givenPorts.has(port)) continue
+    givenPorts.add(port)
+    const server = net.createServer()
+    try {
+      await listening(server, port)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue
+      throw error
+    }
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

@@ -37,7 +37,7 @@ describe('listener', async () => {
   const breakConnection = () =>
     database.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${OURS}`)
   const received = (taken: string[], payload: string) =>
-    until(`"${payload}" has arrived`, () => taken.includes(payload), 5_000)
+    until(`"${payload}" has arrived`, () => taken.includes(payload))
 
   it('hands each payload to all who asked for its channel, whatever one throws, and to nobody else', async (t) => {
     const { listener, taken } = await open(t)

@@ -66,7 +66,7 @@ describe('what dies is replaced', () => {
     const [before] = browsers()
     process.kill(before!.pid, 'SIGSTOP')
     const outcome = renderer.page('/page', { domain: 'stopped.example' })
-    await until('another browser', () => browsers().some(({ pid }) => pid !== before!.pid), 20_000)
+    await until('another browser', () => browsers().some(({ pid }) => pid !== before!.pid))
     await outcome
     assert.match(await renderer.html('/page'), /content/)
   })
@@ -144,7 +144,7 @@ describe('nothing is left behind', () => {
     assert.equal(line, 'looping')
     assert(processesOf(dataDir).length > 2)
     node.kill('SIGKILL')
-    await until('the end of every process', () => processesOf(dataDir).length === 0, 5_000)
+    await until('the end of every process', () => processesOf(dataDir).length === 0)
     removeDir(dataDir)
   })
 })

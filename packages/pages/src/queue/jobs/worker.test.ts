@@ -26,7 +26,7 @@ const DONE = { state: 'done', outcome: 'rendered' }
 
 const ask = async (domain: DomainId, path: PagePath = HOME, priority: Priority = 'live') => {
   const [job] = await enqueue(queue.pool, domain, [path], priority)
-  return waiter.wait(job!.jobId, AbortSignal.timeout(10_000))
+  return waiter.wait(job!.jobId, AbortSignal.timeout(60_000))
 }
 
 describe('a worker', () => {

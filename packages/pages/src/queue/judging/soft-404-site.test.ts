@@ -22,7 +22,7 @@ const shows = (none: string, pages = SHOP) => `const page = ${pages}
 const site = { build: 1, show: '' }
 
 const queue = await openQueue()
-const { asked, originUrl, origin, render: renderPage } = await openRenderer({ timeoutMs: 5_000 })
+const { asked, originUrl, origin, render: renderPage } = await openRenderer({ timeoutMs: 30_000 })
 origin.removeAllListeners('request').on('request', (req, res) => {
   asked.push(req.url ?? '')
   if (req.url?.startsWith('/app')) return void res.setHeader('content-type', 'text/javascript').end(site.show)
