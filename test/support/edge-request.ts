@@ -6,7 +6,7 @@ export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.go
 export const PERSON =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/153.0.0.0 Safari/537.36'
 
-/** One GET with its own `Host`, which `fetch` cannot send. Rejects after `timeoutMs` without a response. */
+/** One GET with its own `Host`, which `fetch` cannot send. Rejects after `timeoutMs` without a whole response. */
 export async function edgeRequest(
   edge: string,
   request: { host: string; path: string; userAgent: string; timeoutMs?: number; agent?: http.Agent },
@@ -14,7 +14,17 @@ export async function edgeRequest(
   const { host, path, userAgent, timeoutMs = 30_000, agent } = request
   const headers = { host, 'user-agent': userAgent, 'accept-encoding': 'identity' }
   const sent = http.get(`${edge}${path}`, { headers, ...(agent && { agent }) })
-  sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`${host}${path}: no answer in ${timeoutMs} ms`)))
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  // Not that of the request: it begins with a socket, for which the request may wait.
+  const timer = setTimeout(() => {
+    const error = new Error(`${host}${path}: no answer in ${timeoutMs} ms`)
+    reject(error)
+    sent.destroy(error)
+  }, timeoutMs)
+  return Promise.race([answerOf(sent), late]).finally(() => clearTimeout(timer))
+}
+
+async function answerOf(sent: http.ClientRequest) {
   const [answer] = (await once(sent, 'response')) as [http.IncomingMessage]
   sent.on('error', () => {})
   const verdict = String(answer.headers['x-prepaint'] ?? '')
