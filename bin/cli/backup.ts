@@ -94,7 +94,7 @@ const restore = defineCommand({
     const takesOver = values['take-over']
     const storeId = await readIdOfStore(config)
     const database = await openCommandDatabase(config, say, { create: true })
-    let bodies: RestoredBodies = { kept: 0, dropped: 0 }
+    let bodies: RestoredBodies = { kept: 0, foreign: 0, dropped: 0 }
     try {
       const { head, rows } = await restoreBackup(
         database.connection,
@@ -123,6 +123,12 @@ const restore = defineCommand({
       }
       if (bodies.kept > 0)
         words.push(`${bodies.kept} page bodies stay in the object store of PREPAINT_BODIES.`)
+      if (bodies.foreign > 0) {
+        words.push(
+          `${bodies.foreign} of them may belong to the database of the backup: they are read, and never deleted. If that database is gone, ` +
+            `run "prepaint bodies adopt", or restore with --take-over the next time.`,
+        )
+      }
       if (bodies.dropped > 0) {
         words.push(
           `${bodies.dropped} pages were dropped and will be rendered again: their bodies are in an object store that PREPAINT_BODIES does not name.`,

@@ -1,7 +1,13 @@
 import { BodyStore, type Direction, wantedStore } from '@prepaint/pages/store/bodies/body-store.ts'
-import { admitStore, BodiesRefused, countStored } from '@prepaint/pages/store/bodies/check.ts'
+import { admitStore, BodiesRefused, countForeign, countStored } from '@prepaint/pages/store/bodies/check.ts'
 import { readBodyFigures } from '@prepaint/pages/store/bodies/figures.ts'
-import { countInline, moveBodies, setDirection, waitForReserved } from '@prepaint/pages/store/bodies/move.ts'
+import {
+  adoptBodies,
+  countInline,
+  moveBodies,
+  setDirection,
+  waitForReserved,
+} from '@prepaint/pages/store/bodies/move.ts'
 import { StoreRefused, StoreUnreachable } from '@prepaint/pages/store/bodies/s3-client.ts'
 import { checkSample } from '@prepaint/pages/store/bodies/sample.ts'
 import { shownAddress } from '@prepaint/pages/store/bodies/store-address.ts'
@@ -29,6 +35,7 @@ const status = defineCommand({
         condemned: figures.condemned,
         oldest_condemned_seconds:
           figures.oldestCondemnedSeconds === null ? null : Math.floor(figures.oldestCondemnedSeconds),
+        foreign: await countForeign(pool),
       }
     })
     const lines = [
@@ -39,6 +46,11 @@ const status = defineCommand({
     ]
     if (found.oldest_condemned_seconds !== null) {
       lines[3] += `, the oldest for ${found.oldest_condemned_seconds} seconds`
+    }
+    if (found.foreign > 0) {
+      lines.push(
+        `foreign    ${found.foreign} of those in the store may be another database's, and are never deleted: see "prepaint bodies adopt"`,
+      )
     }
     return { json: found, text: lines.join('\n') }
   },
@@ -141,6 +153,19 @@ const check = defineCommand({
   },
 })
 
+const adopt = defineCommand({
+  options: {},
+  run: (_values, around) =>
+    withDatabase(around, async ({ pool }) => {
+      const adopted = await adoptBodies(pool)
+      const text =
+        adopted === 0
+          ? 'No body in the object store belongs to another database.'
+          : `Adopted ${adopted} bodies: their objects are deleted when their pages change.`
+      return { json: { adopted }, text }
+    }),
+})
+
 /** Throws CommandError if PREPAINT_BODIES is not set. */
 async function withStore<T>(
   around: Surroundings,
@@ -164,4 +189,5 @@ export const commands: Commands = {
   'bodies move': move,
   'bodies sweep': sweepCommand,
   'bodies check': check,
+  'bodies adopt': adopt,
 }

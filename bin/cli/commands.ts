@@ -164,6 +164,7 @@ const GROUPS: readonly Group[] = [
       'bodies move': 'Move page bodies to the object store, or back to PostgreSQL, while nodes run',
       'bodies sweep': 'Delete objects that no page has any more',
       'bodies check': 'Read random page bodies from the object store',
+      'bodies adopt': 'Delete objects of a database that is gone as well, when their pages change',
     },
   ],
   [() => import('./render.ts'), { render: 'Render one page to stdout, without a server or a database' }],

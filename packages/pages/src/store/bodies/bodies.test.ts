@@ -26,11 +26,12 @@ import { deletePageWithBody } from '../purge.ts'
 import { removeExpired } from '../remove-expired.ts'
 import { htmlOf, readStored } from '../stored-page.ts'
 import { BodyStore, INLINE_BYTES, NO_METER, STORE_OBJECT } from './body-store.ts'
-import { admitStore, checkBodies, countStored } from './check.ts'
+import { admitStore, checkBodies, countForeign, countStored } from './check.ts'
 import { DiskTier } from './disk-tier.ts'
 import { readBodyFigures } from './figures.ts'
-import { countInline, moveBodies, moveLate, setDirection } from './move.ts'
+import { adoptBodies, countInline, moveBodies, moveLate, setDirection } from './move.ts'
 import { settleRestoredBodies } from './restored.ts'
+import { DeletionSize, S3Client, StoreUnreachable } from './s3-client.ts'
 import { checkSample } from './sample.ts'
 import { parseStoreAddress, shownAddress } from './store-address.ts'
 import { DUE, sweepBodies } from './sweep.ts'
@@ -647,6 +648,23 @@ describe('bodies on disk', () => {
   })
 })
 
+/** Answers no deletion of more keys in time. */
+class LateStore extends S3Client {
+  readonly asked: number[] = []
+  most: number
+
+  constructor(most: number) {
+    super(store.address)
+    this.most = most
+  }
+
+  override async deleteAll(objects: readonly string[], withinMs: number): Promise<Set<string>> {
+    this.asked.push(objects.length)
+    if (objects.length > this.most) throw new StoreUnreachable('late', { isLate: true })
+    return super.deleteAll(objects, withinMs)
+  }
+}
+
 describe('a sweep', () => {
   const condemn = async (count: number, seconds: number) => {
     await pool.query(
@@ -713,6 +731,41 @@ describe('a sweep', () => {
     assert.deepEqual(await sweepBodies(pool, bodies.client!), { deleted: 2, failed: 0 })
   })
 
+  it('asks for half as many keys after a request that is not answered in time, and for more again when it is', async () => {
+    await condemn(1_000, 4_000)
+    const late = new LateStore(300)
+    const size = new DeletionSize()
+    assert.deepEqual(await sweepBodies(pool, late, { size }), { deleted: 1_000, failed: 0 })
+    assert.deepEqual(late.asked.slice(0, 4), [1_000, 500, 250, 282])
+    late.most = 1_000
+    for (let sweep = 0; sweep < 20; sweep++) {
+      await condemn(size.keys, 4_000)
+      await sweepBodies(pool, late, { size })
+    }
+    assert.equal(late.asked.at(-1), 1_000)
+    late.close()
+  })
+
+  it('gives up where the store is late with fifty keys, and at once the next time', async () => {
+    await condemn(120, 4_000)
+    const late = new LateStore(49)
+    const size = new DeletionSize()
+    for (const asked of [[120, 60, 50], [50]]) {
+      assert.deepEqual(await sweepBodies(pool, late, { size }), { deleted: 0, failed: 120 })
+      assert.deepEqual(late.asked.splice(0), asked)
+    }
+    late.close()
+  })
+
+  it('knows a request that is not answered in time', async () => {
+    store.mode = 'silent'
+    const deleting = bodies.client!.deleteAll(['1/a'], 100)
+    await assert.rejects(deleting, (error: StoreUnreachable) => error.isLate)
+    store.mode = { status: 503, code: 'SlowDown' }
+    const refused = bodies.client!.deleteAll(['1/a'], 30_000)
+    await assert.rejects(refused, (error: StoreUnreachable) => !error.isLate)
+  })
+
   it('of another store is refused', async () => {
     await condemn(1, 4_000)
     store.objects.set(STORE_OBJECT, Buffer.from('another'))
@@ -746,6 +799,43 @@ describe('moving', () => {
     assert.equal(await read(domain, '/old'), html)
     const { warnings } = await checkBodies(pool, store.address)
     assert.match(warnings.join(), /until "prepaint bodies move --to store"/)
+  })
+
+  it('holds no more bytes of bodies at once than it may, and a longer body alone; each is read by itself', async (t) => {
+    const domain = await queue.domain()
+    const inRow = BodyStore.none(pool, silentLog())
+    for (let at = 0; at < 12; at++) {
+      const job = await queue.running(domain, `/${at}`)
+      const html = at === 5 ? longHtml() + longHtml() + longHtml() : longHtml()
+      await queue.completer({ bodies: inRow })(job, { ...RENDERED, html } as never)
+    }
+    const lengths = await column<number>('select octet_length(body_br) from page order by 1')
+    const heldBytes = lengths[0]! * 2 + 1_000
+    assert(lengths.at(-1)! > heldBytes && lengths.at(-2)! * 2 <= heldBytes, `${lengths}`)
+    const read = t.mock.method(pool, 'query')
+    let underWay = 0
+    const sums: number[] = []
+    store.stored = async (object) => {
+      const { length } = store.objects.get(object)!
+      underWay += length
+      sums.push(underWay)
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay -= length
+    }
+    const moved = await moveBodies(pool, bodies, 'store', { perSecond: 10_000, heldBytes })
+    assert.deepEqual(moved, { moved: 12, left: 0, failed: 0 })
+    assert(
+      sums.every((sum) => sum <= heldBytes || sum === lengths.at(-1)),
+      `${sums} of ${heldBytes}`,
+    )
+    for (const { result } of read.mock.calls) {
+      const { rows = [] } = ((await (result as unknown)) ?? {}) as { rows?: Record<string, unknown>[] }
+      assert(rows.filter((row) => Buffer.isBuffer(row['body_br'])).length <= 1, 'one body a statement')
+    }
+    // Back, too: their length is that in the rows.
+    await setDirection(pool, 'database')
+    const back = await moveBodies(pool, bodies, 'database', { perSecond: 10_000, heldBytes })
+    assert.deepEqual(back, { moved: 12, left: 0, failed: 0 })
   })
 
   it('tells as failed what the store does not take or give', async () => {
@@ -929,7 +1019,7 @@ describe('a restored backup', () => {
     const html = longHtml()
     await render(domain, html)
     await pool.query(`insert into body_gone values ('1/a', now())`)
-    assert.deepEqual(await settle(storeId()), { kept: 1, dropped: 0 })
+    assert.deepEqual(await settle(storeId()), { kept: 1, foreign: 1, dropped: 0 })
     assert.deepEqual(await condemned(), [])
     assert.equal(await read(domain), html)
     await render(domain, longHtml())
@@ -955,7 +1045,7 @@ describe('a restored backup', () => {
     await settle(storeId())
     await render(domain, longHtml(), '/own')
     const own = (await keys()).filter((key) => key !== null)
-    assert.deepEqual(await settle(storeId(), true), { kept: 2, dropped: 0 })
+    assert.deepEqual(await settle(storeId(), true), { kept: 2, foreign: 1, dropped: 0 })
     const [foreign] = await column<string>(`select body_key from page where path = '/foreign'`)
     await queue.purge(domain, { kind: 'all' })
     assert.deepEqual(
@@ -964,12 +1054,25 @@ describe('a restored backup', () => {
     )
   })
 
+  it('has foreign keys until they are adopted; from then on they are condemned as own ones', async () => {
+    const [one, two] = [await queue.domain(), await queue.domain()]
+    for (const domain of [one, two]) await render(domain, longHtml())
+    await settle(storeId())
+    assert.equal(await countForeign(pool), 2)
+    assert.equal(await adoptBodies(pool), 2)
+    assert.deepEqual([await countForeign(pool), await adoptBodies(pool)], [0, 0])
+    const all = await keys()
+    await queue.purge(one, { kind: 'all' })
+    await queue.purge(two, { kind: 'all' })
+    assert.deepEqual(await condemned(), all)
+  })
+
   it('drops the pages of another store, whose paths stay known', async () => {
     const domain = await queue.domain()
     await render(domain, longHtml(), '/stored')
     await render(domain, '<p>short</p>', '/short')
     await pool.query('alter table page disable trigger user')
-    assert.deepEqual(await settle(null), { kept: 0, dropped: 1 })
+    assert.deepEqual(await settle(null), { kept: 0, foreign: 0, dropped: 1 })
     await pool.query('alter table page enable trigger user')
     assert.deepEqual(await queue.stored(domain), ['/short'])
     assert.deepEqual(await column('select path from known_path where domain_id = $1', domain), ['/stored'])

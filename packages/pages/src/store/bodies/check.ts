@@ -62,6 +62,15 @@ export async function countStored(db: Queryable): Promise<number> {
   return Number(rows[0]!.count)
 }
 
+/** Counts the bodies in the store that another database may own: they are read, and never deleted. */
+export async function countForeign(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ count: string }>(
+    `select (select count(*) from page where ${IS_STORED} and body_foreign)
+          + (select count(*) from page_form where ${IS_STORED} and body_foreign) as count`,
+  )
+  return Number(rows[0]!.count)
+}
+
 async function hasStored(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ has_stored: boolean }>(
     `select exists (select from page where ${IS_STORED}) or exists (select from page_form where ${IS_STORED}) as has_stored`,

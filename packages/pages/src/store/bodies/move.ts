@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { type PageVariant, pageId } from '@prepaint/contract/page/page-id.ts'
+import { retried } from '@prepaint/postgres/transaction.ts'
 import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { deletePageWithBody } from '../purge.ts'
@@ -20,6 +21,8 @@ type RowId = { domain_id: DomainId; path: string; variant: PageVariant | ''; for
 
 const BATCH = 100
 const AT_ONCE = 16
+/** So many bytes of bodies are held at once; one body may be longer. */
+const HELD_BYTES = 32 * 1024 * 1024
 const START: RowId = { domain_id: 0 as DomainId, path: '', variant: '', form: '' }
 
 export type Moved = { moved: number; left: number; failed: number }
@@ -53,7 +56,32 @@ class Pace {
   }
 }
 
-type MoveOptions = { perSecond: number; signal?: AbortSignal }
+/** Bodies that are held in memory at once. */
+class HeldBytes {
+  readonly #most: number
+  readonly #waiting: (() => void)[] = []
+  #held = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Runs `work` when there is room for so many bytes; a body that is longer than all of the room, alone. */
+  async while<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    while (this.#held > 0 && this.#held + bytes > this.#most) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#held += bytes
+    try {
+      return await work()
+    } finally {
+      this.#held -= bytes
+      for (const look of this.#waiting.splice(0)) look()
+    }
+  }
+}
+
+type MoveOptions = { perSecond: number; signal?: AbortSignal; heldBytes?: number }
 
 /**
  * Moves all bodies one way, beside running nodes. What is moved stays moved, so it resumes. Returns how many rows were moved,
@@ -63,8 +91,9 @@ export async function moveBodies(
   pool: pg.Pool,
   bodies: BodyStore,
   to: Direction,
-  { perSecond, signal }: MoveOptions,
+  { perSecond, signal, heldBytes = HELD_BYTES }: MoveOptions,
 ): Promise<Moved> {
+  const held = new HeldBytes(heldBytes)
   const pace = new Pace(perSecond)
   const total: Moved = { moved: 0, left: 0, failed: 0 }
   const move = to === 'store' ? moveIn : moveOut
@@ -81,10 +110,10 @@ export async function moveBodies(
         const results = await Promise.all(
           group.map(async (row) => {
             await pace.next()
-            const result = await move(pool, bodies, table, row)
+            const result = await held.while(bytesOf(row), () => move(pool, bodies, table, row))
             if (result !== 'failed') return result
             await sleep(REST_MS)
-            return move(pool, bodies, table, row)
+            return held.while(bytesOf(row), () => move(pool, bodies, table, row))
           }),
         )
         total.moved += results.filter((result) => result === 'moved').length
@@ -101,13 +130,16 @@ export async function moveBodies(
 /** Moves bodies that the store did not take. Stops at the first that fails again. */
 export async function moveLate(pool: pg.Pool, bodies: BodyStore, signal: AbortSignal): Promise<Moved> {
   const total: Moved = { moved: 0, left: 0, failed: 0 }
+  const held = new HeldBytes(HELD_BYTES)
   for (const table of NAMES) {
     while (!signal.aborted && total.failed === 0) {
       const { rows } = await pool.query<MovedRow>(
         `select ${columnsOf(table)} from ${table} where body_late_at is not null order by body_late_at limit ${AT_ONCE}`,
       )
       if (rows.length === 0) break
-      const results = await Promise.all(rows.map((row) => moveIn(pool, bodies, table, row)))
+      const results = await Promise.all(
+        rows.map((row) => held.while(bytesOf(row), () => moveIn(pool, bodies, table, row))),
+      )
       total.moved += results.filter((result) => result === 'moved').length
       total.failed += results.filter((result) => result === 'failed').length
     }
@@ -115,9 +147,11 @@ export async function moveLate(pool: pg.Pool, bodies: BodyStore, signal: AbortSi
   return total
 }
 
+/** A row without its body. */
 type MovedRow = RowId & {
   etag: string
-  body_br: Buffer | null
+  /** Of the body in the row; null: it has none. */
+  inline_bytes: number | null
   body_key: string | null
   body_bytes: number | null
   body_sum: Buffer | null
@@ -125,7 +159,11 @@ type MovedRow = RowId & {
 
 function columnsOf(table: Table): string {
   const form = table === 'page' ? `'' as form` : 'form'
-  return `domain_id, path, variant, ${form}, etag, body_br, body_key, body_bytes, body_sum`
+  return `domain_id, path, variant, ${form}, etag, octet_length(body_br) as inline_bytes, body_key, body_bytes, body_sum`
+}
+
+function bytesOf({ inline_bytes: inline, body_bytes: stored }: MovedRow): number {
+  return Math.max(inline ?? 0, stored ?? 0)
 }
 
 async function readBatch(pool: pg.Pool, table: Table, condition: string, after: RowId): Promise<MovedRow[]> {
@@ -152,10 +190,15 @@ function namesRow(table: Table, row: RowId, first: number): { where: string; val
 
 /** Puts the body of a row into the store. A row that has another body by now keeps that one, and the object is condemned. */
 async function moveIn(pool: pg.Pool, bodies: BodyStore, table: Table, row: MovedRow): Promise<MoveResult> {
-  if (row.body_br === null) return 'changed'
-  const body = await bodies.put(row.domain_id, row.body_br)
-  if (body.at === 'late') return 'failed'
   const { where, values } = namesRow(table, row, 3)
+  const { rows } = await pool.query<{ body_br: Buffer }>(
+    `select body_br from ${table}
+      where ${where} and etag = $1 and body_key is not distinct from $2 and body_br is not null`,
+    [row.etag, row.body_key, ...values],
+  )
+  if (rows[0] === undefined) return 'changed'
+  const body = await bodies.put(row.domain_id, rows[0].body_br)
+  if (body.at === 'late') return 'failed'
   if (body.at === 'row') {
     // It is short, or nodes put bodies into PostgreSQL: it does not wait for the store any more.
     await pool.query(
@@ -189,7 +232,7 @@ async function moveOut(pool: pg.Pool, bodies: BodyStore, table: Table, row: Move
   if (key === null || bytes === null || sum === null) return 'changed'
   const { where, values } = namesRow(table, row, 3)
   const takeKey = `body_key = null, body_bytes = null, body_sum = null, body_foreign = false`
-  if (row.body_br !== null) {
+  if (row.inline_bytes !== null) {
     await pool.query(
       `update ${table} set ${takeKey} where ${where} and etag = $1 and body_key = $2 and body_br is not null`,
       [row.etag, key, ...values],
@@ -224,6 +267,26 @@ async function deleteBodiless(pool: pg.Pool, table: Table, row: MovedRow, key: s
     key,
     ...values,
   ])
+}
+
+/**
+ * Makes the keys own that another database may have had: from now on their objects are deleted when their pages change. Returns
+ * how many there were.
+ */
+export async function adoptBodies(pool: pg.Pool): Promise<number> {
+  let adopted = 0
+  for (const table of NAMES) {
+    const { rows } = await pool.query<{ domain_id: DomainId }>(
+      `select distinct domain_id from ${table} where body_foreign order by 1`,
+    )
+    for (const { domain_id: domain } of rows) {
+      const { rowCount } = await retried(() =>
+        pool.query(`update ${table} set body_foreign = false where domain_id = $1 and body_foreign`, [domain]),
+      )
+      adopted += rowCount ?? 0
+    }
+  }
+  return adopted
 }
 
 /** Counts the bodies in rows, those of forms included, that are longer than those that stay there. Reads both tables whole. */

@@ -1,9 +1,11 @@
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { countStored } from './check.ts'
+import { countForeign, countStored } from './check.ts'
 
 export type RestoredBodies = {
   /** Bodies that stay in the object store. */
   kept: number
+  /** Those of them that another database may own. */
+  foreign: number
   /** Pages that were dropped, because their bodies are in a store that PREPAINT_BODIES does not name. */
   dropped: number
 }
@@ -22,7 +24,7 @@ export async function settleRestoredBodies(
   const { rows: known } = await db.query<{ name: string | null }>(
     `select to_regclass('body_store')::text as name`,
   )
-  if (known[0]!.name === null) return { kept: 0, dropped: 0 }
+  if (known[0]!.name === null) return { kept: 0, foreign: 0, dropped: 0 }
   const { rows: stores } = await db.query<{ id: string }>('select id from body_store')
   const isSame = storeId !== null && stores[0]?.id === storeId
   if (!isSame || !takesOver) await db.query('delete from body_gone')
@@ -31,7 +33,7 @@ export async function settleRestoredBodies(
       await db.query('update page set body_foreign = true where body_key is not null')
       await db.query('update page_form set body_foreign = true where body_key is not null')
     }
-    return { kept: await countStored(db), dropped: 0 }
+    return { kept: await countStored(db), foreign: await countForeign(db), dropped: 0 }
   }
   await db.query('delete from body_store')
   await db.query('delete from page_form where body_br is null')
@@ -50,5 +52,5 @@ export async function settleRestoredBodies(
   await db.query(
     'update page_form set body_key = null, body_bytes = null, body_sum = null where body_key is not null',
   )
-  return { kept: 0, dropped: rows[0]!.dropped }
+  return { kept: 0, foreign: 0, dropped: rows[0]!.dropped }
 }

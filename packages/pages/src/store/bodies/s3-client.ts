@@ -15,10 +15,19 @@ const LEAST_RETRY_MS = 20
 const ANSWER_LIMIT_BYTES = 4 * 1024 * 1024
 /** The most keys of one DeleteObjects. */
 export const MOST_DELETED = 1_000
+/** With so few keys, a store that is late has another reason. */
+const LEAST_DELETED = 50
 
 /** The store did not answer in time, or says that it cannot answer now. */
 export class StoreUnreachable extends Error {
   override name = 'StoreUnreachable'
+  /** It did not answer in time. A smaller request may be answered. */
+  readonly isLate: boolean
+
+  constructor(message: string, { isLate = false, ...options }: ErrorOptions & { isLate?: boolean } = {}) {
+    super(message, options)
+    this.isLate = isLate
+  }
 }
 
 /** The store had begun to take or give this object, and did not end in time, or gave too much: others may come well. */
@@ -36,6 +45,26 @@ export class StoreRefused extends Error {
     super(`status ${status}${code === '' ? '' : ` ${code}`}`)
     this.status = status
     this.code = code
+  }
+}
+
+/** How many keys a DeleteObjects has: half as many after one that was not answered in time, and an eighth more after each other one. */
+export class DeletionSize {
+  #keys = MOST_DELETED
+
+  get keys(): number {
+    return this.#keys
+  }
+
+  worked(): void {
+    this.#keys = Math.min(MOST_DELETED, this.#keys + Math.ceil(this.#keys / 8))
+  }
+
+  /** Returns false if the next one would have no fewer than these keys. */
+  wasLate(keys: number): boolean {
+    if (keys <= LEAST_DELETED) return false
+    this.#keys = Math.max(LEAST_DELETED, Math.floor(keys / 2))
+    return true
   }
 }
 
@@ -189,7 +218,8 @@ export class S3Client {
       const late = setTimeout(() => {
         const isTransferred = isAnswered || (isConnected && !request.writableFinished)
         const Late = isTransferred ? TransferFailed : StoreUnreachable
-        request.destroy(new Late(`no ${isAnswered ? 'end of the ' : ''}answer in ${Math.round(withinMs)} ms`))
+        const what = isAnswered ? 'end of the answer' : 'answer'
+        request.destroy(new Late(`no ${what} in ${Math.round(withinMs)} ms`, { isLate: true }))
       }, withinMs)
       let connecting: NodeJS.Timeout | undefined
       const end = (settle: () => void) => {

@@ -1,12 +1,19 @@
 import type pg from 'pg'
 import { DELETE_MS } from './body-store.ts'
 import { requireStore } from './check.ts'
-import { MOST_DELETED, type S3Client, StoreUnreachable } from './s3-client.ts'
+import { DeletionSize, type S3Client, StoreUnreachable } from './s3-client.ts'
 
 /** A node that has read a row before its body was replaced has this long to ask for the body. */
 export const CONDEMNED_SECONDS = 3_600
 
 export type Swept = { deleted: number; failed: number }
+
+type SweepOptions = {
+  minAgeSeconds?: number
+  signal?: AbortSignal
+  /** Give the same to each sweep of a store. */
+  size?: DeletionSize
+}
 
 // A row that a statement takes for its page is locked until it is deleted. One whose time has come cannot be taken any more.
 // PostgreSQL follows the index body_gone_at: the time does not change during the statement, and rows are sorted by the column. It has
@@ -17,14 +24,14 @@ export const DUE = `
    order by at, key limit $4 for update skip locked`
 
 /**
- * Deletes the objects of keys that were condemned `minAgeSeconds` ago, a thousand a request. What the store does not delete
- * stays condemned and counts as failed; if it does not answer, so does all that is left. Throws BodiesRefused if the store is
- * another one.
+ * Deletes the objects of keys that were condemned `minAgeSeconds` ago, a thousand a request, and fewer if the store is late. What
+ * the store does not delete stays condemned and counts as failed; if it does not answer, so does all that is left. Throws
+ * BodiesRefused if the store is another one.
  */
 export async function sweepBodies(
   pool: pg.Pool,
   client: S3Client,
-  { minAgeSeconds = CONDEMNED_SECONDS, signal }: { minAgeSeconds?: number; signal?: AbortSignal } = {},
+  { minAgeSeconds = CONDEMNED_SECONDS, signal, size = new DeletionSize() }: SweepOptions = {},
 ): Promise<Swept> {
   const swept: Swept = { deleted: 0, failed: 0 }
   try {
@@ -39,19 +46,21 @@ export async function sweepBodies(
       minAgeSeconds,
       after.at_text,
       after.key,
-      MOST_DELETED,
+      size.keys,
     ])
     const last = rows.at(-1)
     if (last === undefined) break
-    after = last
     const keys = rows.map(({ key }) => key)
     let failed: Set<string>
     try {
       failed = await client.deleteAll(keys, DELETE_MS)
-    } catch {
+    } catch (error) {
+      if (error instanceof StoreUnreachable && error.isLate && size.wasLate(keys.length)) continue
       swept.failed += await countDue(pool, minAgeSeconds)
       return swept
     }
+    size.worked()
+    after = last
     const gone = keys.filter((key) => !failed.has(key))
     await pool.query('delete from body_gone where key = any($1::text[])', [gone])
     swept.deleted += gone.length

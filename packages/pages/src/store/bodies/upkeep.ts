@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { type BodyStore, wantedStore } from './body-store.ts'
 import { admitStore } from './check.ts'
 import { moveLate } from './move.ts'
-import { type S3Client, StoreUnreachable } from './s3-client.ts'
+import { DeletionSize, type S3Client, StoreUnreachable } from './s3-client.ts'
 import { sweepBodies } from './sweep.ts'
 
 const SWEEP_EVERY_MS = 60_000
@@ -23,6 +23,7 @@ export class BodyUpkeep implements TaskKind {
   readonly subjects: string
   readonly #pool: pg.Pool
   readonly #bodies: BodyStore
+  readonly #deletionSize = new DeletionSize()
 
   constructor(pool: pg.Pool, bodies: BodyStore) {
     this.#pool = pool
@@ -36,7 +37,7 @@ export class BodyUpkeep implements TaskKind {
     // Another node had the setting, or this one had it before.
     if (client === null) return null
     if (key === 'sweep') {
-      await sweepBodies(this.#pool, client, { signal })
+      await sweepBodies(this.#pool, client, { signal, size: this.#deletionSize })
       return SWEEP_EVERY_MS
     }
     if (key === 'move') {
