@@ -136,10 +136,7 @@ describe('a node with three edge processes', () => {
     const answers = await askEach('/', PERSON)
     assert.ok(answers.every(({ status }) => status === 200))
     await until('it is replaced', () => edgeProcesses().length === PROCESSES - 1)
-    await until(
-      'all requests are counted',
-      async () => (await countedRequests()) >= before + CONNECTIONS,
-    )
+    await until('all requests are counted', async () => (await countedRequests()) >= before + CONNECTIONS)
   })
 
   it('SIGTERM ends all processes when their open requests are answered', async () => {

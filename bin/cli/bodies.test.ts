@@ -13,7 +13,10 @@ const folder = openFolder()
 const store = await TestObjectStore.start()
 after(() => store.close())
 const first = await openTestDatabase()
-const copies = { untouched: await openTestDatabase({ empty: true }), owner: await openTestDatabase({ empty: true }) }
+const copies = {
+  untouched: await openTestDatabase({ empty: true }),
+  owner: await openTestDatabase({ empty: true }),
+}
 const commandsAt = (url: string) =>
   testCommands({ DATABASE_URL: url, PREPAINT_DATA_DIR: folder, PREPAINT_BODIES: store.setting })
 const file = path.join(folder, 'all.backup')

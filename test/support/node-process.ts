@@ -4,7 +4,8 @@ import { type Program, spawnPrepaint } from './command-line.ts'
 
 export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
 
-const LOG_BYTES = 64 * 1024
+/** A node with `PREPAINT_LOG_LEVEL=trace` writes less in a test. */
+const LOG_BYTES = 4 * 1024 * 1024
 /** The level of pino. */
 const WARN = 40
 const MOST_WARNINGS = 10_000

@@ -4,6 +4,7 @@ export const AUDIT_ACTIONS = [
   'sign_in.failed',
   'session.ended',
   'person.password_changed',
+  'person.reset_link_created',
   'person.email_changed',
   'person.second_factor_added',
   'person.second_factor_removed',

@@ -13,7 +13,7 @@ import { parseLogo } from '@prepaint/service/accounts/logo.ts'
 import { addMember, findMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson, findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
 import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
-import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { SESSION_LIMIT, startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import {
   createEndpoint,
@@ -300,21 +300,27 @@ describe('what is recorded', async () => {
     const operator = await api.account()
     await setOperator(api.pool, (await findContact(api.pool, operator.id)).id, true)
     const cookie = await api.session(operator)
-    const change = (body: object) => api.call('PUT', `/api/operator/accounts/${account.id}`, { cookie, body })
+    const path = `/api/operator/accounts/${account.id}`
+    const change = (body: object) => api.call('PUT', path, { cookie, body })
     const entries = await recordedBy(account, async () => {
       await change({ plan: 'enterprise' })
       await change({ plan: 'enterprise' })
       await change({ suspended: true })
       await change({ suspended: false })
+      assert.equal((await api.call('POST', `${path}/reset-link`, { cookie })).status, 201)
     })
     assert.deepEqual(
       entries.map(({ action, actor }) => [action, actor.kind, actor.name]),
       [
         ['account.plan_changed', 'operator', operator.email],
         ['account.suspended', 'operator', operator.email],
+        ['session.ended', 'operator', operator.email],
         ['account.restored', 'operator', operator.email],
+        ['person.reset_link_created', 'operator', operator.email],
       ],
     )
+    assert.equal(entries[2]?.details['reason'], 'suspended')
+    assert.deepEqual([entries[2]?.target, entries[4]?.target], [account.email, account.email])
     assert.deepEqual(entries[0]?.details, { plan: { old: 'agency_plus', new: 'enterprise' } })
   })
 })
@@ -360,12 +366,28 @@ describe('what a person does to the own login', async () => {
     const started = await startSession(api.pool, person.id, { address: '', userAgent: '' }, api.clock.nowMs())
     const cookie = `prepaint-session=${started!.token}`
     const body = { current_password: PASSWORD, new_password: `${PASSWORD} staple` }
-    const change = () => api.call('PUT', '/api/password', { cookie, body })
+    const change = (current = PASSWORD) =>
+      api.call('PUT', '/api/password', { cookie, body: { ...body, current_password: current } })
+    const wrong = () => change('another horse battery')
+    assert.deepEqual(await since(second.id, wrong), [`sign_in.failed person ${email}`])
+    const confirm = () => api.call('POST', '/api/session/confirm', { cookie, body: { password: 'wrong' } })
+    assert.deepEqual(await since(first.id, confirm), [`sign_in.failed person ${email}`])
     assert.deepEqual(await since(second.id, change), [`person.password_changed person ${email}`])
     const everywhere = await signIn(body.new_password)
     const latest = everywhere.headers.getSetCookie()[0]!.split(';')[0]!
     const end = () => api.call('DELETE', '/api/sessions', { cookie: latest })
     assert.deepEqual(await since(second.id, end), [`session.ended person ${email}`])
+  })
+
+  it('the end of the oldest session is recorded where one more than 50 begins', async () => {
+    const begin = () => startSession(api.pool, person.id, { address: '', userAgent: '' }, api.clock.nowMs())
+    const ended = async () =>
+      (await actionsOf(second.id)).filter((action) => /^session\.ended system/.test(action))
+    const rows = await api.database.column('select id from session where person_id = $1', person.id)
+    for (let count = rows.length; count < SESSION_LIMIT; count++) await begin()
+    assert.deepEqual(await ended(), [])
+    await begin()
+    assert.deepEqual(await ended(), ['session.ended system system'])
   })
 
   it('a session is recorded once in each account that it enters', async () => {

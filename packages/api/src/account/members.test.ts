@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
-import { type PersonId, wholeAccount } from '@prepaint/contract/ids.ts'
+import { type DomainName, type PersonId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createAccount, setSuspended } from '@prepaint/service/accounts/accounts.ts'
+import type { Actor } from '@prepaint/service/accounts/actor.ts'
 import {
   INVITATION_LIMIT,
   inviteMember,
@@ -14,7 +15,7 @@ import {
   resendInvitation,
   revokeInvitation,
 } from '@prepaint/service/accounts/invitations.ts'
-import { listKeys } from '@prepaint/service/accounts/keys.ts'
+import { createToken, listKeys } from '@prepaint/service/accounts/keys.ts'
 import {
   addMember,
   endSessionsOfMember,
@@ -27,7 +28,11 @@ import { createPerson, findPersonByEmail, setOperator } from '@prepaint/service/
 import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import type { Mail, MailSender } from '@prepaint/service/mail/mailer.ts'
+import { setAddresses } from '@prepaint/service/notifications/delivery/addresses.ts'
+import { createEndpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
+import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { assertAnswer, cookieOf, openApi, type TestAccount, valuesOf } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { waitingForLocks } from '../../../../test/support/database.ts'
@@ -210,13 +215,20 @@ describe('members', () => {
     assert.equal((await call('DELETE', `members/${viewer.id}`)).status, 200)
   })
 
-  it('removing one: 200, nothing from the next request on; the keys that the person made go if asked', async () => {
-    const { account, owner } = await teamOf()
+  it('removing one: 200, nothing from the next request on; the keys that the person made go if asked, and tokens of domains stay', async () => {
+    const { account, owner, domain, second: other } = await teamOf()
     const keyOf = async (cookie: string) =>
       (await api.call('POST', '/api/keys', { cookie, body: { name: 'deploy' } })).body['key'] as string
     const first = await joined(owner, newEmail(), { role: 'admin' })
     const second = await joined(owner, newEmail(), { role: 'admin' })
     const [stays, goes] = [await keyOf(first.cookie), await keyOf(second.cookie)]
+    const tokensOf = async (cookie: string, name: string) => {
+      const post = (path: string, body?: object) =>
+        api.call('POST', `/api/domains/${name}/${path}`, { cookie, body })
+      const webhook = (await post('tokens', { name: 'deploy' })).body['token'] as string
+      return { name, webhook, site: (await post('site-token')).body['token'] as string }
+    }
+    const tokens = [await tokensOf(first.cookie, domain), await tokensOf(second.cookie, other)]
     const remove = (id: number, query = '') =>
       api.call('DELETE', `/api/members/${id}${query}`, { cookie: owner })
     assertAnswer(await remove(first.id), 200, { deleted: { id: first.id, email: first.email } })
@@ -228,6 +240,15 @@ describe('members', () => {
     }
     assert.equal((await api.get('/api/domains', stays)).status, 200)
     assertAnswer(await api.get('/api/domains', goes), 401, 'Invalid API key')
+    // Tokens are the domain's: a deployment and a front go on.
+    for (const { name, webhook, site } of tokens) {
+      const headers = { authorization: `Bearer ${webhook}` }
+      const told = await api.call('POST', '/api/webhook/refresh', { headers, body: { urls: ['/'] } })
+      assert.equal(told.status, 200, told.text)
+      const headersOfFront = { 'x-prerender-token': site }
+      const offered = await fetch(`${api.url}/https://${name}/`, { headers: headersOfFront })
+      assert.equal(offered.status, 200, await offered.text())
+    }
     const keys = await listKeys(api.pool, account.id, api.clock.nowMs())
     assert.deepEqual(
       keys.map((key) => key.created_by),
@@ -359,6 +380,82 @@ describe('a request whose member loses rights while its body is on the way', () 
     }
     for (const change of changesBy({ member: 99_999_999, role: 'owner' })) {
       await assert.rejects(change(), { code: 'account_not_found' }, String(change))
+    }
+  })
+
+  const changesOfDomain = (account: TestAccount, domain: DomainName, actor: Actor) => [
+    () => createToken(api.pool, account.id, domain, 'late', DEFAULT_PLANS, actor),
+    () => createSiteToken(api.pool, account.id, domain, { author: '', nowMs: api.clock.nowMs(), actor }),
+    () =>
+      updateDomain(
+        api.pool,
+        account.id,
+        domain,
+        { isActive: false, actor },
+        { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() },
+      ),
+  ]
+  const changesOfAccount = (account: TestAccount, actor: Actor) => [
+    () => createEndpoint(api.pool, api.parts.vault, account.id, { url: 'https://late.example.com/' }, actor),
+    () => setAddresses(api.pool, account.id, [{ email: 'late@example.com' }], actor),
+  ]
+
+  it('each change of a domain, its tokens, endpoints and addresses reads role and domains again', async () => {
+    const { account, owner, domain, second } = await teamOf()
+    const { id: viewer } = await joined(owner, newEmail(), { role: 'viewer' })
+    const { id: limited } = await joined(owner, newEmail(), { role: 'editor', domains: [second] })
+    const refused = async (changes: (() => Promise<unknown>)[], code: string) => {
+      for (const change of changes) await assert.rejects(change(), { code }, String(change))
+    }
+    const before = await api.database.column(
+      'select count(*)::int from audit_entry where account_id = $1',
+      account.id,
+    )
+    for (const [member, code] of [
+      [viewer, 'role_forbidden'],
+      [99_999_999, 'account_not_found'],
+    ] as const) {
+      const actor = { member, role: 'owner' } as const
+      await refused([...changesOfDomain(account, domain, actor), ...changesOfAccount(account, actor)], code)
+    }
+    const actor = { member: limited, role: 'editor' } as const
+    await refused(changesOfDomain(account, domain, actor), 'domain_not_found')
+    await refused(changesOfAccount(account, actor).slice(0, 1), 'role_forbidden')
+    await refused(changesOfAccount(account, actor).slice(1), 'role_limited')
+    const now = await api.database.column(
+      'select count(*)::int from audit_entry where account_id = $1',
+      account.id,
+    )
+    assert.deepEqual(now, before)
+    for (const change of changesOfDomain(account, second, actor)) await change()
+  })
+
+  it('403: an editor who was made a viewer changes no domain', async () => {
+    const { owner, domain } = await teamOf()
+    const lost = await joined(owner, newEmail(), { role: 'editor' })
+    const body = { is_active: false }
+    const answer = await held('PUT', `/api/domains/${domain}`, lost, body, lowered(owner, lost.id, 'viewer'))
+    assert.deepEqual(answer, denied('viewer', 'editor'))
+  })
+
+  it('a change waits for the removal of its member that is under way, and is refused then', async () => {
+    const { account, owner, domain } = await teamOf()
+    const { id: member } = await joined(owner, newEmail(), { role: 'admin' })
+    const actor = { member, role: 'admin' } as const
+    const changes = [...changesOfDomain(account, domain, actor), ...changesOfAccount(account, actor)]
+    const client = await api.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('delete from member where id = $1', [member])
+      const waiting = Promise.allSettled(changes.map((change) => change()))
+      await until('all wait', async () => (await waitingForLocks(api.pool)) >= changes.length)
+      await client.query('commit')
+      for (const ended of await waiting) {
+        assert(ended.status === 'rejected')
+        assert.equal(ended.reason.code, 'account_not_found')
+      }
+    } finally {
+      client.release()
     }
   })
 })

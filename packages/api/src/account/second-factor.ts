@@ -44,7 +44,7 @@ import {
   takeRecoveryCode,
   takeTotp,
 } from '@prepaint/service/accounts/sign-in/second-factor.ts'
-import { confirmSession, type Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { confirmSession, recordOfPerson, type Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { endStep, takeStep } from '@prepaint/service/accounts/sign-in/steps.ts'
 import { type FactorChange, writeNotice } from '@prepaint/service/mail/notice.ts'
 import { confirmNeeded, confirmWays, memberCaller } from '../http/access.ts'
@@ -107,7 +107,11 @@ export function signInSteps(app: ApiApp, parts: ApiParts, options: ApiOptions): 
         if (code !== undefined) return takeTotp(pool, vault, person, code, nowMs)
         return takeRecoveryCode(pool, person, recoveryCode ?? '')
       })
-      if (!isRight) throw new AppError('wrong_code')
+      if (!isRight) {
+        const details = { at: 'second factor' }
+        await recordOfPerson(pool, person, { action: 'sign_in.failed', details, isActor: true })
+        throw new AppError('wrong_code')
+      }
       await endStep(pool, token)
       const usedRecoveryCode = site === null && code === undefined
       if (usedRecoveryCode) await notices.send(request, person, { kind: 'recovery_code_used' })
@@ -212,7 +216,9 @@ export function signInSteps(app: ApiApp, parts: ApiParts, options: ApiOptions): 
 
   async function checkCode({ person }: Session, code: string, nowMs: number): Promise<void> {
     const isRight = await countedCode(pool, person, nowMs, () => takeTotp(pool, vault, person, code, nowMs))
-    if (!isRight) throw new AppError('wrong_confirm_code')
+    if (isRight) return
+    await recordOfPerson(pool, person, { action: 'sign_in.failed', details: { at: 'confirmation' } })
+    throw new AppError('wrong_confirm_code')
   }
 }
 

@@ -17,7 +17,7 @@ import {
   revokeToken,
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
-import { memberCaller } from '../http/access.ts'
+import { actorOf, memberCaller } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameWithin } from '../http/routes.ts'
@@ -95,7 +95,9 @@ export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOpt
     refuses: ['plan_without_webhooks', 'webhook_token_limit', 'domain_not_found'],
     handler: async (scope, request, reply) => {
       const domain = await domainNameWithin(pool, scope, request.params.domain)
-      return reply.code(201).send(await createToken(pool, scope.account, domain, request.body.name, plans))
+      const { name } = request.body
+      const made = await createToken(pool, scope.account, domain, name, plans, actorOf(request))
+      return reply.code(201).send(made)
     },
   })
 

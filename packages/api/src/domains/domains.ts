@@ -21,7 +21,7 @@ import {
 } from '@prepaint/service/sites/domain-changes.ts'
 import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
 import { z } from 'zod'
-import { authorOf, callerOf, isClient } from '../http/access.ts'
+import { authorOf, callerOf, isClient, memberOrKey } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameFrom, domainNameWithin, ownedDomain } from '../http/routes.ts'
@@ -130,7 +130,8 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const author = authorOf(request)
       const refreshes = request.query.refresh === 'true'
-      const change = { originUrl, isActive, settings, vault, author, refreshes }
+      const actor = memberOrKey(request)
+      const change = { originUrl, isActive, settings, vault, author, actor, refreshes }
       const changed = await updateWithNotes(pool, scope.account, domain.name, change, view())
       await caughtUp()
       return changed

@@ -291,6 +291,11 @@ export function actorOf(request: FastifyRequest): Actor {
   return { member: member.member, role: member.role }
 }
 
+/** As `actorOf`; null for an API key. */
+export function memberOrKey(request: FastifyRequest): Actor | null {
+  return callerOf(request).member === null ? null : actorOf(request)
+}
+
 const ACCOUNT_HEADER = 'x-prepaint-account'
 
 /** The screen on which a person sets up a second factor. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type PersonId, wholeAccount } from '@prepaint/contract/ids.ts'
+import type { DomainId, PersonId } from '@prepaint/contract/ids.ts'
 import {
   ACTIONS,
   actionRow,
@@ -15,15 +15,23 @@ import {
 } from '@prepaint/contract/roles.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { SHARE_PARTS, type SharePart } from '@prepaint/contract/share-parts.ts'
+import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { createKey, revokeKey } from '@prepaint/service/accounts/keys.ts'
-import { addMember } from '@prepaint/service/accounts/members.ts'
+import { addMember, findMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson } from '@prepaint/service/accounts/persons.ts'
-import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { testEndpoint } from '@prepaint/service/notifications/delivery/deliveries.ts'
+import { createEndpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
 import Fastify from 'fastify'
-import { openApi, storePages, type TestAnswer } from '../../../../test/support/api.ts'
+import {
+  openApi,
+  storePages,
+  type TestAccount,
+  type TestAnswer,
+  type TestRequest,
+} from '../../../../test/support/api.ts'
 import type { Operation } from '../../../../test/support/api-contract.ts'
-import { exampleRequest, NOTHING } from '../../../../test/support/example-request.ts'
+import { type ExampleIds, exampleRequest, NOTHING } from '../../../../test/support/example-request.ts'
 import { guardRoutes } from './access.ts'
 import type { ApiApp } from './app.ts'
 
@@ -61,6 +69,111 @@ for (const role of ROLES) {
   if (role !== 'client') members.push(await member(role, false))
   if (LIMITED_ROLES.includes(role)) members.push(await member(role, true))
 }
+
+type TestDomain = { id: DomainId; name: string }
+
+/** Makes something by its route, and returns what the answer has under this name. */
+async function madeBy<T>(cookie: string, path: string, body: object, shown: string): Promise<T> {
+  const answer = await api.call('POST', path, { cookie, body })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body[shown] as T
+}
+
+/** Something of every kind that is a domain's. Other ids are those of nothing. */
+async function idsOfDomain(by: TestAccount, { id, name }: TestDomain): Promise<ExampleIds> {
+  const cookie = await api.session(by)
+  const inserted = async <T>(sql: string) => (await api.database.column<T>(sql, id))[0]!
+  const [job] = await enqueue(api.pool, id, ['/job' as never], 'refresh')
+  const share = { name: 'shown', domains: [name] }
+  return {
+    ...NOTHING,
+    jobId: job!.jobId,
+    inspectionId: await inserted<string>(
+      `insert into inspection (domain_id, path, state) values ($1, '/inspected', 'queued') returning id`,
+    ),
+    tryId: await inserted<string>(
+      `insert into rule_try (id, place, domain_id, job_id, tried)
+       values (gen_random_uuid(), 0, $1, gen_random_uuid(), '{}') returning id`,
+    ),
+    versions: await inserted<number>(
+      `insert into site_version (domain_id, kind, content, author) values ($1, 'redirects', '[]', 'x') returning id`,
+    ),
+    tokens: await madeBy<number>(cookie, `/api/domains/${name}/tokens`, { name: 'deploy' }, 'id'),
+    links: (await madeBy<{ id: number }>(cookie, '/api/share-links', share, 'share_link')).id,
+  }
+}
+
+/** Something of every kind that is an account's, beside what is its domain's. */
+async function idsOfAccount(by: TestAccount, domain: TestDomain): Promise<ExampleIds> {
+  const cookie = await api.session(by)
+  const member = async (email: string) => {
+    const person = await addPerson(api.pool, { email, password: null })
+    await addMember(api.pool, by.id, person, { role: 'admin', domains: null })
+    return findMember(api.pool, by.id, email)
+  }
+  const url = 'https://hooks.example.com/'
+  const { id: endpoints } = await createEndpoint(api.pool, api.parts.vault, by.id, { url })
+  const template = { name: 'shops', settings: { cards: 'on' } }
+  const invited = { email: 'guest@elsewhere.example', role: 'viewer' }
+  return {
+    ...(await idsOfDomain(by, domain)),
+    endpoints,
+    deliveries: (await testEndpoint(api.pool, by.id, endpoints)).id,
+    keys: await madeBy<number>(cookie, '/api/keys', { name: 'spare' }, 'id'),
+    templates: (await madeBy<{ id: number }>(cookie, '/api/templates', template, 'template')).id,
+    invitations: (await madeBy<{ id: number }>(cookie, '/api/invitations', invited, 'invitation')).id,
+    members: await member('member@elsewhere.example'),
+    heir: await member('heir@elsewhere.example'),
+  }
+}
+
+const foreignIds = await idsOfAccount(stranger, foreign)
+const beyondIds = await idsOfDomain(account, beyond)
+
+function usesIds({ url, body }: Operation): boolean {
+  return /\{(id|\w+Id)\}/.test(url) || 'member_id' in (body?.properties ?? {})
+}
+
+/** An id of another account, and one that is out of reach, is answered as one that never was. */
+async function knowsNoOther(operation: Operation, by: TestRequest, isLimited: boolean): Promise<void> {
+  if (!usesIds(operation)) return
+  const ask = (ids: ExampleIds) => {
+    const { path, ...sent } = exampleRequest(operation, { domain: own.name, newName: 'x.example.com', ids })
+    return api.call(operation.method, path, { ...by, ...sent })
+  }
+  const nothing = await ask(NOTHING)
+  const others = { 'another account': foreignIds }
+  const isOfDomain = operation.url.includes('{domain}')
+  const all = isLimited || isOfDomain ? { ...others, 'another domain': beyondIds } : others
+  for (const [whose, ids] of Object.entries(all)) {
+    const answer = await ask(ids)
+    const what = `${operation.method} ${operation.url} with an id of ${whose}`
+    assert.deepEqual([answer.status, answer.body], [nothing.status, nothing.body], what)
+    assert(answer.status >= 400, `${what}: ${answer.text}`)
+  }
+}
+
+/** What the requests of others must not have changed. */
+const untouched = () =>
+  api.database.column<string>(
+    `select t::text from (
+       select 'token' as what, id::text, revoked_at::text as state from webhook_token where id = any ($1)
+       union all select 'key', id::text, revoked_at::text from api_key where id = $2
+       union all select 'link', id::text, name from share_link where id = any ($3)
+       union all select 'job', id::text, state::text from job where id = any ($4)
+       union all select 'member', id::text, role from member where id = any ($5)
+       union all select 'invitation', id::text, email from invitation where id = $6
+       union all select 'endpoint', id::text, address from channel where id = $7
+       union all select 'template', id::text, name from settings_template where id = $8) t order by 1`,
+    [foreignIds.tokens, beyondIds.tokens],
+    foreignIds.keys,
+    [foreignIds.links, beyondIds.links],
+    [foreignIds.jobId, beyondIds.jobId],
+    [foreignIds.members, foreignIds.heir],
+    foreignIds.invitations,
+    foreignIds.endpoints,
+    foreignIds.templates,
+  )
 
 /** Event streams do not end: events.test.ts is about them. */
 const actions = api.contract.operations.filter(
@@ -157,7 +270,30 @@ for (const { role, isLimited, ...rest } of members) {
       }
     }
   })
+
+  it(`the ${role}${isLimited ? ' limited to one domain' : ''} gets for an id of another account, or out of reach, what an id that never was gets`, async () => {
+    const before = await untouched()
+    for (const operation of actions) await knowsNoOther(operation, { cookie: who.cookie }, isLimited)
+    assert.deepEqual(await untouched(), before)
+  })
 }
+
+it('an editor who is limited to a domain finds its jobs and ends its tokens and share links by their ids', async () => {
+  const { cookie } = members.find(({ role, isLimited }) => role === 'editor' && isLimited)!
+  const ids = await idsOfDomain(account, own)
+  for (const [operationId, status] of [
+    ['getJob', 200],
+    ['getInspection', 200],
+    ['revokeToken', 204],
+    ['revokeShareLink', 200],
+  ] as const) {
+    const operation = actions.find((each) => each.operationId === operationId)
+    assert(operation !== undefined, operationId)
+    const { path } = exampleRequest(operation, { domain: own.name, newName: 'x.example.com', ids })
+    const answer = await api.call(operation.method, path, { cookie })
+    assert.equal(answer.status, status, `${operation.method} ${path}: ${answer.text}`)
+  }
+})
 
 const KEYS: { name: string; rights: readonly Right[]; isLimited: boolean }[] = [
   { name: 'with all rights', rights: RIGHTS, isLimited: false },
@@ -205,6 +341,9 @@ for (const given of KEYS) {
           assert(!seen.includes('beyond.example'), `${what} tells of ${beyond.name}: ${answer.text}`)
       }
     }
+    const before = await untouched()
+    for (const operation of actions) await knowsNoOther(operation, { key: made.key }, isLimited)
+    assert.deepEqual(await untouched(), before)
     await revokeKey(api.pool, account.id, made.id, api.clock.nowMs())
   })
 }
@@ -241,17 +380,9 @@ const others = api.contract.operations.filter(
 for (const { name: shown, parts } of SHARES) {
   // Proves decided "Share links"
   it(`a share link with ${shown} of one domain shows these, and nothing else, whatever is sent beside it`, async () => {
-    const owner = { member: null, role: 'owner' } as const
-    const asked = { name: 'x', domains: [own.name], parts, author: null }
-    const { token } = await createShareLink(
-      api.pool,
-      wholeAccount(account.id),
-      owner,
-      asked,
-      api.clock.nowMs(),
-    )
-    const headers = { 'x-share-token': token }
     const cookie = await api.session(account)
+    const asked = { name: 'x', domains: [own.name], parts }
+    const headers = { 'x-share-token': await madeBy<string>(cookie, '/api/share-links', asked, 'token') }
     for (const operation of [...actions, ...others]) {
       const isOther = !isAction(operation.operationId)
       const names = isAboutDomain(operation) ? [own.name, beyond.name, foreign.name] : [own.name]

@@ -38,7 +38,7 @@ import {
 import { readReport } from '@prepaint/service/notifications/delivery/report.ts'
 import { listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
-import { callerOf, isClient } from '../http/access.ts'
+import { callerOf, isClient, memberOrKey } from '../http/access.ts'
 import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, ownedDomain } from '../http/routes.ts'
@@ -80,8 +80,9 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
     body: putNotificationsBody,
     refuses: ['domain_not_found'],
     response: addresses,
-    handler: async ({ account }, { body: { emails } }) => {
-      return { emails: await setAddresses(pool, account, emails), by_mail }
+    handler: async ({ account }, request) => {
+      const { emails } = request.body
+      return { emails: await setAddresses(pool, account, emails, memberOrKey(request)), by_mail }
     },
   })
 
@@ -132,9 +133,11 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
     response: { 201: jsonResponse('The endpoint', createEndpointAnswer) },
-    handler: async ({ account }, { body }, reply) => {
+    handler: async ({ account }, request, reply) => {
+      const { body } = request
       await checkEndpoint(body.url)
-      const endpoint = await createEndpoint(pool, vault, account, body).catch((cause) => {
+      const making = createEndpoint(pool, vault, account, body, memberOrKey(request))
+      const endpoint = await making.catch((cause) => {
         throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
       })
       return reply.code(201).send({ endpoint })

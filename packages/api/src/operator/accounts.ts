@@ -159,7 +159,8 @@ export function operatorAccounts(app: ApiApp, parts: ApiParts, { plans, publicUr
     handler: async (_session, request, reply) => {
       const { id } = await findAccountById(pool, accountOf(request.params.id))
       const person = await findContact(pool, id)
-      const made = await createLink(pool, plans, { kind: 'reset', person: person.id }, clock.nowMs())
+      const wanted = { kind: 'reset', person: person.id, isHandedOver: true } as const
+      const made = await createLink(pool, plans, wanted, clock.nowMs())
       return reply.code(201).send(await deliver(request, { kind: 'reset', to: person.email }, made))
     },
   })

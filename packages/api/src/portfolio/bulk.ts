@@ -9,12 +9,13 @@ import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { purgeDomains } from '@prepaint/pages/store/purge.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
+import type { Actor } from '@prepaint/service/accounts/actor.ts'
 import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { changeTags } from '@prepaint/service/sites/tags.ts'
 import { changesOf, findTemplate } from '@prepaint/service/sites/templates.ts'
 import type { z } from 'zod'
-import { authorOf, callerOf } from '../http/access.ts'
+import { authorOf, callerOf, memberOrKey } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
@@ -46,7 +47,8 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         const parsed = parseDomainName(given)
         return { given, domain: (parsed.ok && owned.get(parsed.name)) || null }
       })
-      const act = await actOf(body, scope, wanted, authorOf(request))
+      const by = { author: authorOf(request), actor: memberOrKey(request) }
+      const act = await actOf(body, scope, wanted, by)
       const results: BulkResult[] = []
       const done = new Map<DomainId, Omit<BulkResult, 'domain'>>()
       for (const { given, domain } of wanted) {
@@ -77,7 +79,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
     body: Body,
     { account }: Scope,
     wanted: readonly { domain: OwnedDomain | null }[],
-    author: string,
+    by: { author: string; actor: Actor | null },
   ): Promise<Act> {
     const view = () => ({ plans, nowMs: clock.nowMs() })
     switch (body.action) {
@@ -100,13 +102,8 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         return async (domain) => {
           const settings = changedBy(template, domain)
           if (settings === null) return
-          await updateDomain(
-            pool,
-            account,
-            domain.name,
-            { settings, author, template: template.name },
-            view(),
-          )
+          const change = { ...by, settings, template: template.name }
+          await updateDomain(pool, account, domain.name, change, view())
         }
       }
       case 'pause':
@@ -114,7 +111,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         const isActive = body.action === 'resume'
         return async (domain) => {
           if (domain.isActive === isActive) return
-          await updateDomain(pool, account, domain.name, { isActive, author }, view())
+          await updateDomain(pool, account, domain.name, { ...by, isActive }, view())
         }
       }
       case 'warm':

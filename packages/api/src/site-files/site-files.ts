@@ -26,7 +26,7 @@ import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { authorOf } from '../http/access.ts'
+import { authorOf, memberOrKey } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -146,7 +146,7 @@ function versions(app: ApiApp, { caughtUp, clock, pool }: ApiParts, { plans }: A
     refuses: ['invalid_field', ...refuses],
     response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
     handler: async (domain, request) => {
-      const by = { domain, author: authorOf(request) }
+      const by = { domain, author: authorOf(request), actor: memberOrKey(request) }
       const view = { plans, nowMs: clock.nowMs() }
       const made = await restoreVersion(pool, by, versionId(request.params.id), view)
       await caughtUp()

@@ -54,7 +54,9 @@ export const removeMemberQuery = z.object({
   revoke_keys: z
     .enum(['true', 'false'])
     .optional()
-    .describe('`true`: also revoke the API keys that the member made'),
+    .describe(
+      '`true`: also revoke the API keys and share links that the member made. Tokens of domains stay',
+    ),
 })
 
 export const removedMemberAnswer = z.object({ deleted: z.object({ id: z.int(), email: z.string() }) })

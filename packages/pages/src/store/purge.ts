@@ -309,7 +309,11 @@ export async function purgeDomains(
 async function recordPurge(client: Queryable, domains: readonly DomainId[], entries: number): Promise<void> {
   await recordEach(
     client,
-    { action: 'cache.purged', details: { domains: domains.length, entries } },
+    {
+      action: 'cache.purged',
+      details: { domains: domains.length, entries },
+      share: `domain ${domains[0]}`,
+    },
     `select account_id, case when count(*) = 1 then min(custom_domain) end as domain
        from domain where id = any ($1) group by account_id`,
     [domains],

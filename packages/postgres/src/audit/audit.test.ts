@@ -3,11 +3,12 @@ import { describe, it } from 'node:test'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { openTestDatabase } from '../../../../test/support/database.ts'
 import { transaction } from '../transaction.ts'
-import { type Acting, actAs } from './acting.ts'
+import { type Acting, actAs, COMMAND_LINE_ACTING } from './acting.ts'
 import {
   type AuditEntry,
   allEntries,
   changedFields,
+  DAILY_LIMIT,
   fitDetails,
   listEntries,
   printEntries,
@@ -135,6 +136,25 @@ describe('the audit log', () => {
     await added(id)
     await added(id)
     assert.equal((await listEntries(pool, id, {}, { limit: 10 })).length, 6)
+  })
+
+  it('has a share of a day for each action and domain; beyond it entries say how many before them are missing', async () => {
+    const id = await account('many@example.com')
+    const change = (domain: string, acting?: Acting) =>
+      transaction(pool, (client) =>
+        record(client, { account: id, action: 'domain.changed', domain, ...(acting && { acting }) }),
+      )
+    for (let entry = 0; entry < DAILY_LIMIT + 5; entry++) await change('a.example')
+    await change('b.example')
+    const [last, ...others] = await listEntries(pool, id, {}, { limit: 2 * DAILY_LIMIT })
+    assert.deepEqual([last?.domain, last?.details], ['b.example', {}])
+    assert.deepEqual(
+      others.slice(0, 3).map(({ details }) => details),
+      [{ left_out: 1 }, { left_out: 1 }, {}],
+    )
+    assert.equal(others.length, DAILY_LIMIT + 2)
+    await change('a.example', COMMAND_LINE_ACTING)
+    assert.equal((await listEntries(pool, id, {}, { limit: 1 }))[0]?.actor.kind, 'command_line')
   })
 
   it('goes with its account', async () => {

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditAction } from '@prepaint/contract/audit-actions.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { deleteInSteps, type Steps } from '../remove-old.ts'
 import { afterCommit, type Queryable } from '../transaction.ts'
 import { type Acting, type AuditActor, whoActs } from './acting.ts'
+import { AuditShares, type ShareUse } from './audit-shares.ts'
 
 /** Changed fields as `{old, new}`, and what else is worth knowing. */
 export type Details = Record<string, unknown>
@@ -43,7 +45,8 @@ export async function record(
   { account, domain = null, ...what }: Recorded,
 ): Promise<void> {
   const subject = 'select $1::integer as account_id, $2::text as domain'
-  await recordEach(client, what, subject, [account, domain])
+  const share = MANY.includes(what.action) || domain === null ? `${account}` : `${account} ${domain}`
+  await recordEach(client, { ...what, share }, subject, [account, domain])
 }
 
 /**
@@ -51,6 +54,15 @@ export async function record(
  * account could fill the database with rows that nobody may delete.
  */
 const OFTEN: readonly AuditAction[] = ['cache.purged', 'sign_in.succeeded', 'session.ended', 'audit.exported']
+
+/** What a large account does to each of its domains, whose names are new each time. */
+const MANY: readonly AuditAction[] = ['domain.added', 'domain.deleted']
+
+/** Entries of one action in a day about one domain, person or account, at each node. `AuditShares` says what happens beyond it. */
+export const DAILY_LIMIT = 200
+const DAILY_LIMIT_OF_MANY = 10_000
+
+const shares = new AuditShares(systemClock)
 
 /** SQL: whether the last entries of the account of `s` have the same one. `$<at>` is the actor, the next two action and target. */
 const isRepeated = (at: number) => `exists (
@@ -61,26 +73,40 @@ const isRepeated = (at: number) => `exists (
 
 /**
  * Writes one entry for each row of `subjects`, a statement that returns `account_id` and `domain` and may itself change rows: then
- * one statement makes the change and its entries. Returns how many there were.
+ * one statement makes the change and its entries. `share` names the account, domain or person whose share of the log they use.
+ * Returns how many there were.
  */
 export async function recordEach(
   db: Queryable,
-  { action, target = null, details: given = {}, acting = whoActs() }: Omit<Recorded, 'account' | 'domain'>,
+  {
+    action,
+    target = null,
+    details: given = {},
+    acting = whoActs(),
+    share,
+  }: Omit<Recorded, 'account' | 'domain'> & { share: string },
   subjects: string,
   values: readonly unknown[],
 ): Promise<number> {
-  const details = fitDetails(given)
-  const at = values.length
   // The operator of the installation may fill their own database.
-  const isOften = OFTEN.includes(action) && acting.actor.kind !== 'command_line'
+  const isLimited = acting.actor.kind !== 'command_line'
+  const use: ShareUse = {
+    subject: `${action} ${share}`,
+    most: MANY.includes(action) ? DAILY_LIMIT_OF_MANY : DAILY_LIMIT,
+  }
+  const leftOut = isLimited ? shares.leftOutBefore(use) : 0
+  const details = fitDetails(leftOut === null || leftOut === 0 ? given : { ...given, left_out: leftOut })
+  const at = values.length
   const { rows } = await db.query<{ id: string; at: Date; account: AccountId; domain: string | null }>(
     `with subject as (${subjects})
      select e.entry_id as id, e.entry_at as at, s.account_id as account, s.domain
        from subject s cross join lateral
          record_audit(s.account_id, $${at + 1}::jsonb, $${at + 2}::text, s.domain, $${at + 3}::text, $${at + 4}::jsonb) e
-      ${isOften ? `where not ${isRepeated(at + 1)}` : ''}`,
+      ${whereWritten(action, { isLimited, isLeftOut: leftOut === null, at: at + 1 })}`,
     [...values, actorJson(acting), action, target, JSON.stringify(details)],
   )
+  const isWritten = rows.length > 0
+  if (isLimited && (isWritten || leftOut === null)) afterCommit(db, () => shares.count(use, { isWritten }))
   if (print === null) return rows.length
   const { actor, way, address, userAgent, requestId } = acting
   for (const row of rows) {
@@ -100,6 +126,15 @@ export async function recordEach(
     afterCommit(db, () => print?.(row.account, entry))
   }
   return rows.length
+}
+
+/** SQL that says which rows of `subjects` get an entry. */
+function whereWritten(
+  action: AuditAction,
+  { isLimited, isLeftOut, at }: { isLimited: boolean; isLeftOut: boolean; at: number },
+): string {
+  if (isLeftOut) return 'where false'
+  return isLimited && OFTEN.includes(action) ? `where not ${isRepeated(at)}` : ''
 }
 
 /** Who acts, as `record_audit` takes it. */

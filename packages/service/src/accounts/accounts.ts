@@ -12,6 +12,7 @@ import { addOwnAddress } from '../notifications/delivery/addresses.ts'
 import { emailOf, parseEmail } from './email.ts'
 import { addMember } from './members.ts'
 import { addPerson, HAS_SSO } from './persons.ts'
+import { endSessionsOfSuspended } from './sign-in/sessions.ts'
 
 export type Account = { id: AccountId; name: string; email: string; plan: string; created_at: string }
 
@@ -170,17 +171,6 @@ async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
       await cancelJobs(client, id)
     })
   }
-}
-
-/** Ends the sessions of members who have no other account to go on with. */
-async function endSessionsOfSuspended(client: Queryable, account: AccountId): Promise<void> {
-  await client.query(
-    `delete from session s using member m, person p
-      where m.account_id = $1 and s.person_id = m.person_id and p.id = m.person_id and not p.is_operator
-        and not exists (select from member o join account a on a.id = o.account_id
-                         where o.person_id = m.person_id and a.suspended_at is null)`,
-    [account],
-  )
 }
 
 /** Lists all accounts by e-mail address. For operators only. */

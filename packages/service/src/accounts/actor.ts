@@ -33,9 +33,42 @@ export async function roleNow(
   )
   if (rows[0] === undefined) throw new AppError('account_not_found')
   const { role } = rows[0]
+  checkRole(role, action)
+  return role
+}
+
+function checkRole(role: Role, action: Action): void {
   const { role: needs } = actionRow(action)
   if (!hasRole(role, needs)) throw new AppError('role_forbidden', { fields: { role, needs } })
-  return role
+}
+
+/**
+ * As `actorNow`, and locks the member's row instead of the account: until the transaction ends, the member is neither removed nor
+ * changed. Returns the domains that the member is limited to by now, or null for all. `actor` null: an API key, whose rights the
+ * request has checked. Call it behind a lock of the account, and before one of a domain. Throws `account_not_found`,
+ * `role_forbidden`, `role_limited`.
+ */
+export async function rightsNow(
+  client: Queryable,
+  account: AccountId,
+  actor: Actor | null,
+  action: Action,
+): Promise<readonly DomainId[] | null> {
+  if (actor === null || actor.member === null) return null
+  const { rows } = await client.query<{ role: Role; domains: DomainId[] | null }>(
+    'select role, domains from member where account_id = $1 and id = $2 for share',
+    [account, actor.member],
+  )
+  if (rows[0] === undefined) throw new AppError('account_not_found')
+  const { role, domains } = rows[0]
+  checkRole(role, action)
+  if (domains !== null && actionRow(action).isAccountWide === true) throw new AppError('role_limited')
+  return domains
+}
+
+/** Throws `domain_not_found` unless the domain is among those that `rightsNow` has returned. */
+export function checkReach(domains: readonly DomainId[] | null, domain: DomainId): void {
+  if (domains !== null && !domains.includes(domain)) throw new AppError('domain_not_found')
 }
 
 /** Returns the domains that the actor is limited to by now, or null for all. Call it behind `actorNow`. */

@@ -6,7 +6,7 @@ import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans
 import { record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { roleNow } from './actor.ts'
+import { type Actor, checkReach, rightsNow, roleNow } from './actor.ts'
 import { createSecret, parseSecretName } from './secrets.ts'
 
 // API keys of accounts and webhook tokens of domains share one implementation.
@@ -155,7 +155,7 @@ const NOT_OWN = 'must name domains of this account'
 
 /**
  * `token` is shown only here. Throws `invalid_field`, `domain_not_found`, `plan_without_webhooks`,
- * `webhook_token_limit`.
+ * `webhook_token_limit`, and as `rightsNow`.
  */
 export async function createToken(
   pool: pg.Pool,
@@ -163,16 +163,19 @@ export async function createToken(
   domain: DomainName,
   rawName: string,
   plans: PlanCatalogue,
+  actor: Actor | null = null,
 ): Promise<{ id: number; name: string; token: string }> {
   const name = parseSecretName(rawName)
   const { raw, hash, hint } = createSecret('pp_wh_')
   return transaction(pool, async (client) => {
+    const within = await rightsNow(client, account, actor, 'createToken')
     const { rows } = await client.query<{ id: DomainId; plan: string }>(
       `select d.id, a.plan from domain d join account a on a.id = d.account_id
        where d.account_id = $1 and d.custom_domain = $2 for no key update of d`,
       [account, domain],
     )
     if (rows[0] === undefined) throw new AppError('domain_not_found')
+    checkReach(within, rows[0].id)
     if (!planNamed(plans, rows[0].plan).webhooks) throw new AppError('plan_without_webhooks')
     const owner = rows[0].id
     await checkLimit(client, 'webhook_token', owner, 0)

@@ -3,6 +3,7 @@ import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { type Actor, checkReach, rightsNow } from '../accounts/actor.ts'
 import { createSecret } from '../accounts/secrets.ts'
 
 /** A replaced token stays valid for this time, in which fronts get the new one. */
@@ -18,16 +19,21 @@ export type SiteToken = {
 
 type Row = { id: number; created_at: Date; last_used_at: Date | null; created_by: string }
 
-/** Creates the token of a domain. `token` is shown only here. The one before stays valid for seven days. Throws `domain_not_found`. */
+/**
+ * Creates the token of a domain. `token` is shown only here. The one before stays valid for seven days. Throws
+ * `domain_not_found` and as `rightsNow`.
+ */
 export async function createSiteToken(
   pool: pg.Pool,
   account: AccountId,
   domain: DomainName,
-  { author, nowMs }: { author: string; nowMs: number },
+  { author, nowMs, actor = null }: { author: string; nowMs: number; actor?: Actor | null },
 ): Promise<{ token: string; replaces_until: string | null }> {
   const { raw, hash } = createSecret('pp_site_')
   return transaction(pool, async (client) => {
+    const within = await rightsNow(client, account, actor, 'createSiteToken')
     const id = await lockedDomain(client, account, domain)
+    checkReach(within, id)
     const now = new Date(nowMs)
     // One token before the newest: an older one that still runs ends now.
     await client.query(

@@ -27,6 +27,7 @@ import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import { coveredRules } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
+import { type Actor, checkReach, rightsNow } from '../accounts/actor.ts'
 import { expectCertificate } from '../certificates/orders/order-book.ts'
 import type { Vault } from '../certificates/vault/vault.ts'
 import { endSiteTokens } from '../fronts/site-tokens.ts'
@@ -48,6 +49,8 @@ export type DeletedDomain = {
 type DomainChange = {
   originUrl?: string | undefined
   isActive?: boolean | undefined
+  /** The member who makes the change, if it is one: what it may do is read again. */
+  actor?: Actor | null | undefined
   /** The name of who made the change, which its versions keep. */
   author?: string | undefined
   settings?: ChangedSettings | undefined
@@ -145,7 +148,7 @@ async function insertDomain(
   return id
 }
 
-/** Changes a domain. Throws `domain_not_found` also for a domain of another account. */
+/** Changes a domain. Throws `domain_not_found` also for a domain of another account, and as `rightsNow`. */
 export async function updateDomain(
   pool: pg.Pool,
   account: AccountId,
@@ -166,7 +169,9 @@ export async function updateWithin(
   view: DomainView,
 ): Promise<DomainWithSettings> {
   checkOwnBlocks(change, name)
+  const within = await rightsNow(client, account, change.actor ?? null, 'updateDomain')
   const before = await lockDomain(client, account, name)
+  checkReach(within, before.id)
   await writeChange(client, before.id, change)
   const after = await foundDomain(client, account, name, view)
   checkTerms(after.settings)

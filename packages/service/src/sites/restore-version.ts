@@ -4,13 +4,18 @@ import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
 import { replaceRedirects } from '@prepaint/pages/site-files/stored-redirects.ts'
 import { listVersions, readVersion, type VersionWithContent } from '@prepaint/pages/site-files/versions.ts'
 import type pg from 'pg'
+import type { Actor } from '../accounts/actor.ts'
 import { updateDomain } from './domain-changes.ts'
 import type { DomainView, OwnedDomain } from './domains.ts'
 
 /** Puts a version into force and returns the one that this made; the current one makes none. */
 export async function restoreVersion(
   pool: pg.Pool,
-  { domain, author }: { domain: OwnedDomain & { account: AccountId }; author: string },
+  {
+    domain,
+    author,
+    actor = null,
+  }: { domain: OwnedDomain & { account: AccountId }; author: string; actor?: Actor | null },
   id: number,
   view: DomainView,
 ): Promise<VersionWithContent> {
@@ -19,7 +24,7 @@ export async function restoreVersion(
   if (kind === 'redirects') await replaceRedirects(pool, domain, content as Redirect[], { author })
   else {
     const settings = (kind === 'robots' ? { robots: content } : content) as Partial<DomainSettings>
-    await updateDomain(pool, domain.account, domain.name, { settings, author }, view)
+    await updateDomain(pool, domain.account, domain.name, { settings, author, actor }, view)
   }
   const newest = (await listVersions(pool, domain.id, kind))[0] ?? version
   return { ...newest, content }

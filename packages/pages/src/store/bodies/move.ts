@@ -281,7 +281,9 @@ export async function adoptBodies(pool: pg.Pool): Promise<number> {
     )
     for (const { domain_id: domain } of rows) {
       const { rowCount } = await retried(() =>
-        pool.query(`update ${table} set body_foreign = false where domain_id = $1 and body_foreign`, [domain]),
+        pool.query(`update ${table} set body_foreign = false where domain_id = $1 and body_foreign`, [
+          domain,
+        ]),
       )
       adopted += rowCount ?? 0
     }

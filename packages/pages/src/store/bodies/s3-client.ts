@@ -14,7 +14,7 @@ const LEAST_RETRY_MS = 20
 /** An answer that is no body: an error, or what was deleted of a thousand keys. */
 const ANSWER_LIMIT_BYTES = 4 * 1024 * 1024
 /** The most keys of one DeleteObjects. */
-export const MOST_DELETED = 1_000
+const MOST_DELETED = 1_000
 /** With so few keys, a store that is late has another reason. */
 const LEAST_DELETED = 50
 

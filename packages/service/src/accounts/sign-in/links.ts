@@ -22,7 +22,7 @@ import { createSecret, hashSecret } from '../secrets.ts'
 import { hashNewPassword, setPasswordHash, wordsOf } from './passwords.ts'
 import { proveAddress } from './proof.ts'
 import { hasSecondFactor, readFactors } from './second-factor.ts'
-import { MAY_SIGN_IN } from './sessions.ts'
+import { MAY_SIGN_IN, recordOfPerson } from './sessions.ts'
 
 /**
  * `first` creates the operator of a new installation; `invitation` an account; `member` joins an account; `reset` sets a new
@@ -30,8 +30,13 @@ import { MAY_SIGN_IN } from './sessions.ts'
  */
 type LinkKind = 'first' | 'invitation' | 'member' | 'reset'
 
-/** `isByCommand`: the command line makes it, so it counts also where single sign-on is the only way. */
-type NewLink = { kind: 'first'; plan: string } | { kind: 'reset'; person: PersonId; isByCommand?: boolean }
+/**
+ * `isHandedOver`: an operator gets the link, and not the person by e-mail. `isByCommand`: the command line makes it, so it counts
+ * also where single sign-on is the only way. Both are recorded.
+ */
+type NewLink =
+  | { kind: 'first'; plan: string }
+  | { kind: 'reset'; person: PersonId; isHandedOver?: boolean; isByCommand?: boolean }
 
 export type CreatedLink = { token: string; expires_at: string }
 
@@ -75,6 +80,9 @@ export async function createLink(
       person,
     ])
     const isByCommand = link.kind === 'reset' && link.isByCommand === true
+    if (link.kind === 'reset' && (isByCommand || link.isHandedOver === true)) {
+      await recordOfPerson(client, link.person, { action: 'person.reset_link_created' })
+    }
     const made = { kind: link.kind, plan, person, invitation: null, isHeld: false, isByCommand }
     return insertLink(client, made, nowMs + LIFE_MS[link.kind])
   })

@@ -59,13 +59,15 @@ export async function checkCredentials(
   return { id: person.id, hash: await raiseCost(db, person.id, password, person.hash) }
 }
 
-/** Throws `wrong_password` unless it is the person's. */
+/** Throws `wrong_password` unless it is the person's. A wrong one is recorded. */
 export async function checkOwnPassword(db: Queryable, person: PersonId, password: string): Promise<void> {
   const { rows } = await db.query<{ hash: string | null }>(
     'select password_hash as hash from person where id = $1',
     [person],
   )
-  if (!(await verifyPassword(password, rows[0]?.hash ?? NO_HASH))) throw new AppError('wrong_password')
+  if (await verifyPassword(password, rows[0]?.hash ?? NO_HASH)) return
+  await recordOfPerson(db, person, { action: 'sign_in.failed', details: { at: 'confirmation' } })
+  throw new AppError('wrong_password')
 }
 
 /** Returns the hash that is stored from now on. Of several sign-ins at once, one raises the cost. */
@@ -93,13 +95,13 @@ async function recordFailure(db: Queryable, raw: string): Promise<void> {
   const id = rows[0]?.id ?? (0 as PersonId)
   await recordEach(
     db,
-    { action: 'sign_in.failed', target: email, acting: asPerson({ id, email }) },
+    { action: 'sign_in.failed', target: email, acting: asPerson({ id, email }), share: `person ${id}` },
     'select account_id, null::text as domain from member where person_id = $1',
     [id],
   )
 }
 
-/** Ends all other sessions, renews the token of this one and returns it. Throws `wrong_password` or `invalid_field`. */
+/** Ends all other sessions, renews the token of this one and returns it. Throws `wrong_password`, which is recorded, or `invalid_field`. */
 export async function changePassword(
   pool: pg.Pool,
   session: Session,
@@ -112,7 +114,11 @@ export async function changePassword(
   )
   const hash = rows[0]?.hash ?? NO_HASH
   await checkNewPassword(next, { field: 'new_password', words: await wordsOf(pool, session.person) })
-  if (!(await verifyPassword(current, hash))) throw new AppError('wrong_password')
+  if (!(await verifyPassword(current, hash))) {
+    const details = { at: 'change of the password' }
+    await recordOfPerson(pool, session.person, { action: 'sign_in.failed', details })
+    throw new AppError('wrong_password')
+  }
   const nextHash = await hashPassword(next)
   return transaction(pool, async (client) => {
     const { rowCount } = await client.query(

@@ -3,7 +3,7 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, PersonId } from '@prepaint/contract/ids.ts'
 import type { Role } from '@prepaint/contract/roles.ts'
 import { type Details, recordEach } from '@prepaint/postgres/audit'
-import type { Acting } from '@prepaint/postgres/audit/acting.ts'
+import { type Acting, asPerson, whoActs } from '@prepaint/postgres/audit/acting.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { createSecret, hashSecret, isSecret } from '../secrets.ts'
@@ -87,14 +87,14 @@ type SessionStart = {
  * concurrent password change ends the session.
  */
 export async function startSession(
-  db: Queryable,
+  pool: pg.Pool,
   person: PersonId,
   { address, userAgent }: SessionClient,
   nowMs: number,
   { passwordHash = null, account = null, way = 'password', hasSecondFactor = false }: SessionStart = {},
 ): Promise<{ session: Session; token: string } | null> {
   const { raw, hash } = createSecret('pp_se_')
-  const { rowCount } = await db.query(
+  const { rowCount } = await pool.query(
     `with owner as (
        select id from person p where id = $1 and ($6::text is null or password_hash = $6) and ${MAY_SIGN_IN} for share
      )
@@ -106,18 +106,42 @@ export async function startSession(
     [person, hash, address, userAgent, new Date(nowMs), passwordHash, account, way, hasSecondFactor],
   )
   if (rowCount === 0) return null
-  await endOldest(db, person)
-  const taken = await takeSession(db, raw, nowMs)
+  await endOldest(pool, person)
+  const taken = await takeSession(pool, raw, nowMs)
   return taken === null ? null : { session: taken.session, token: raw }
 }
 
 /** Ends what is beyond the limit. */
-async function endOldest(db: Queryable, person: PersonId): Promise<void> {
-  await db.query(
-    `delete from session where person_id = $1
-        and id in (select id from session where person_id = $1 order by id desc offset $2)`,
-    [person, SESSION_LIMIT],
+async function endOldest(pool: pg.Pool, person: PersonId): Promise<void> {
+  await transaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      `delete from session where person_id = $1
+          and id in (select id from session where person_id = $1 order by id desc offset $2)`,
+      [person, SESSION_LIMIT],
+    )
+    const sessions = rowCount ?? 0
+    if (sessions === 0) return
+    const details = { sessions, reason: `more than ${SESSION_LIMIT}` }
+    await recordOfPerson(client, person, { action: 'session.ended', details })
+  })
+}
+
+/** Ends the sessions of members of a suspended account who have no other account to go on with. Call in its transaction. */
+export async function endSessionsOfSuspended(client: Queryable, account: AccountId): Promise<void> {
+  const { rows } = await client.query<{ person: PersonId; sessions: number }>(
+    `with ended as (
+       delete from session s using member m, person p
+        where m.account_id = $1 and s.person_id = m.person_id and p.id = m.person_id and not p.is_operator
+          and not exists (select from member o join account a on a.id = o.account_id
+                           where o.person_id = m.person_id and a.suspended_at is null)
+       returning s.person_id)
+     select person_id as person, count(*)::int as sessions from ended group by person_id order by person_id`,
+    [account],
   )
+  for (const { person, sessions } of rows) {
+    const details = { sessions, reason: 'suspended' }
+    await recordOfPerson(client, person, { action: 'session.ended', details })
+  }
 }
 
 /** A condition on person `p`: a person whose accounts are all suspended is refused, unless it is an operator. */
@@ -252,7 +276,7 @@ async function recordEntry(
   }
   await recordEach(
     db,
-    { action: 'sign_in.succeeded', acting },
+    { action: 'sign_in.succeeded', acting, share: `${entry.account} ${person}` },
     `update session set entered = array_append(entered, $2::integer) where id = $1 and not $2 = any (entered)
      returning $2 as account_id, null::text as domain`,
     [id, entry.account],
@@ -433,14 +457,18 @@ export async function endSessionsOfOtherWays(pool: pg.Pool): Promise<number> {
   })
 }
 
-/** Records what happened to a person's login in each account that the person is in. Names the person where another acts. */
+/**
+ * Records what happened to a person's login in each account that the person is in. Names the person where another acts. `isActor`:
+ * the person acts, in a request that has no session.
+ */
 export async function recordOfPerson(
   client: Queryable,
   person: PersonId,
-  what: { action: AuditAction; details?: Details },
+  { isActor = false, ...what }: { action: AuditAction; details?: Details; isActor?: boolean },
 ): Promise<void> {
   const { rows } = await client.query<{ email: string }>('select email from person where id = $1', [person])
   const target = rows[0]?.email ?? null
+  const acting = isActor && target !== null ? asPerson({ id: person, email: target }) : whoActs()
   const accounts = 'select account_id, null::text as domain from member where person_id = $1'
-  await recordEach(client, { ...what, target }, accounts, [person])
+  await recordEach(client, { ...what, target, acting, share: `person ${person}` }, accounts, [person])
 }

@@ -8,6 +8,7 @@ import { record } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
+import { type Actor, rightsNow } from '../../accounts/actor.ts'
 import { parseEmail } from '../../accounts/email.ts'
 import { domainIds } from '../../accounts/members.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
@@ -60,12 +61,13 @@ export async function addOwnAddress(client: Queryable, account: AccountId, email
 
 /**
  * Replaces the list. New and unsubscribed addresses get a confirmation e-mail. Throws `invalid_field`, and `domain_not_found`
- * for a name that the account lacks.
+ * for a name that the account lacks, and as `rightsNow`.
  */
 export async function setAddresses(
   pool: pg.Pool,
   account: AccountId,
   inputs: z.infer<typeof addressesSchema>,
+  actor: Actor | null = null,
 ): Promise<Address[]> {
   const emails = inputs.map(({ email }) => parseEmail(email))
   for (const [at, email] of emails.entries()) {
@@ -76,6 +78,7 @@ export async function setAddresses(
   }
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
+    await rightsNow(client, account, actor, 'putNotifications')
     const before = await listAddresses(client, wholeAccount(account))
     const others = `account_id = $1 and format = 'mail' and lower(address) <> all ($2::text[])`
     await client.query(`delete from channel where ${others}`, [account, emails])
@@ -164,22 +167,49 @@ export async function readLink(
 }
 
 /** Works at once and as often as it is asked for. Returns the address, or null if it was removed. */
-export async function unsubscribe(db: Queryable, address: number): Promise<string | null> {
-  const { rows } = await db.query<{ email: string }>(
-    `update channel set state = 'unsubscribed', confirm_until = null where id = $1 returning address as email`,
-    [address],
-  )
-  await cancelWaiting(db, address)
-  return rows[0]?.email ?? null
+export async function unsubscribe(pool: pg.Pool, address: number): Promise<string | null> {
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<{ account: AccountId; email: string; state: string }>(
+      'select account_id as account, address as email, state from channel where id = $1 for update',
+      [address],
+    )
+    if (rows[0] === undefined) return null
+    const { account, email, state } = rows[0]
+    await client.query(`update channel set state = 'unsubscribed', confirm_until = null where id = $1`, [
+      address,
+    ])
+    await cancelWaiting(client, address)
+    await recordState(client, account, email, { old: state, new: 'unsubscribed' })
+    return email
+  })
+}
+
+/** Who has the link of an e-mail signs in nowhere: the entry names the address. */
+async function recordState(
+  client: Queryable,
+  account: AccountId,
+  email: string,
+  state: { old: string; new: string },
+): Promise<void> {
+  if (state.old === state.new) return
+  await record(client, { account, action: 'notifications.changed', target: email, details: { state } })
 }
 
 /** Works once, within seven days. Returns the address, or null if the link was used, has ended or never was one. */
-export async function confirm(db: Queryable, vault: Vault, token: string): Promise<string | null> {
-  const link = await readLink(db, vault, token)
-  const { rows } = await db.query<{ email: string }>(
-    `update channel set state = 'confirmed', confirm_until = null
-      where id = $1 and confirm_round = $2 and confirm_until > clock_timestamp() returning address as email`,
-    [link?.address, link?.round],
-  )
-  return rows[0]?.email ?? null
+export async function confirm(pool: pg.Pool, vault: Vault, token: string): Promise<string | null> {
+  const link = await readLink(pool, vault, token)
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<{ account: AccountId; email: string; state: string }>(
+      `select account_id as account, address as email, state from channel
+        where id = $1 and confirm_round = $2 and confirm_until > clock_timestamp() for update`,
+      [link?.address, link?.round],
+    )
+    if (rows[0] === undefined) return null
+    const { account, email, state } = rows[0]
+    await client.query(`update channel set state = 'confirmed', confirm_until = null where id = $1`, [
+      link?.address,
+    ])
+    await recordState(client, account, email, { old: state, new: 'confirmed' })
+    return email
+  })
 }

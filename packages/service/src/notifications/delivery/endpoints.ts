@@ -12,6 +12,7 @@ import { changedFields, record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
+import { type Actor, rightsNow } from '../../accounts/actor.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 
 const ENDPOINTS_LIMIT = 5
@@ -35,12 +36,13 @@ export async function listEndpoints(db: Queryable, account: AccountId): Promise<
   return rows
 }
 
-/** The caller has checked plan and URL. Throws `endpoint_limit`, or MasterKeyError if nothing can be sealed here. */
+/** The caller has checked plan and URL. Throws `endpoint_limit`, as `rightsNow`, or MasterKeyError if nothing can be sealed here. */
 export async function createEndpoint(
   pool: pg.Pool,
   vault: Vault,
   account: AccountId,
   input: z.infer<typeof newEndpointSchema>,
+  actor: Actor | null = null,
 ): Promise<Endpoint & { secret: string }> {
   const { url, format = 'standard', events = EVENT_TYPES.filter((type) => type !== 'report.weekly') } = input
   const secret = randomBytes(32)
@@ -48,6 +50,7 @@ export async function createEndpoint(
   await vault.admit()
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
+    await rightsNow(client, account, actor, 'createEndpoint')
     const { rows } = await client.query<{ id: number; used: number }>(
       `select nextval(pg_get_serial_sequence('channel', 'id'))::integer as id, count(*)::integer as used
          from channel where ${OWN}`,

@@ -157,6 +157,11 @@ it('one click unsubscribes, at once; opening the link changes nothing; naming it
     const done = await fetch(api.url + path, { method: 'POST', body, headers: { 'content-type': type } })
     assert.deepEqual([done.status, await state()], [200, ['unsubscribed']], type)
   }
+  const recorded = await api.database.column<string>(
+    `select target || details::text from audit_entry where account_id = $1 and action = 'notifications.changed'`,
+    account.id,
+  )
+  assert.deepEqual(recorded, [`${account.email}{"state": {"new": "unsubscribed", "old": "confirmed"}}`])
   for (const wrong of ['/unsubscribe/x', `${path}x`, path.replace(/\/\d+\./, '/987654.')]) {
     assert.equal((await fetch(api.url + wrong)).status, 404)
     assert.equal((await fetch(api.url + wrong, { method: 'POST' })).status, 404)

@@ -71,7 +71,7 @@ export async function applyProofMode(
     const since = new Date(nowMs - LIVE_WITHIN_MS)
     await recordEach(
       client,
-      { action: 'domain.proven', details: { method: 'traffic' } },
+      { action: 'domain.proven', details: { method: 'traffic' }, share: 'all accounts' },
       `insert into domain_proof (domain_id, account_id, state, served, method)
        select id, account_id, 'proven', true, 'traffic' from (${UNASKED}) u where is_live order by id ${REPLACED}
        returning account_id, (select custom_domain from domain d where d.id = domain_id) as domain`,
