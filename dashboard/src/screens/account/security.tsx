@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { installationQuery } from '../../api/queries.ts'
+import type { Installation } from '../../api/types.ts'
 import { May } from '../../parts/may.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { Loading } from '../../parts/states.tsx'
@@ -14,18 +15,24 @@ import { Sessions } from './own-sessions.tsx'
 /** How a person signs in, and where it is signed in. */
 export default function Security() {
   const installation = useQuery(installationQuery)
-  const sso = installation.data?.single_sign_on ?? null
   const isKnown = installation.data !== undefined || installation.error !== null
   return (
     <Page title="Security" lead="How you sign in. It is the same in all your accounts.">
-      {!isKnown && <Loading rows={3} />}
-      {isKnown && (sso?.is_only === true ? <OnlySso name={sso.name} /> : <OwnWays />)}
+      {isKnown ? <Sections sso={installation.data?.single_sign_on ?? null} /> : <Loading rows={6} />}
+    </Page>
+  )
+}
+
+function Sections({ sso }: { sso: Installation['single_sign_on'] }) {
+  return (
+    <>
+      {sso?.is_only === true ? <OnlySso name={sso.name} /> : <OwnWays />}
       <OwnAddress />
       <Sessions />
       <May action="updatePolicy">
         <AccountPolicy />
       </May>
-    </Page>
+    </>
   )
 }
 
