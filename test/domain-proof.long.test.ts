@@ -5,7 +5,7 @@ import type { DomainProof } from '@prepaint/contract/api/proof.ts'
 import { runJson } from './support/command-line.ts'
 import { until } from './support/condition.ts'
 import { clearDataDir, makeDataDir } from './support/data-dir.ts'
-import { PERSON, request } from './support/edge.ts'
+import { GOOGLEBOT, PERSON, request } from './support/edge.ts'
 import { serve } from './support/loopback.ts'
 import { startNameServer, type Zone } from './support/name-server.ts'
 import { startNodeProcess } from './support/node-process.ts'
@@ -21,8 +21,9 @@ const [red, blue] = await Promise.all(
   ['red', 'blue'].map((of) => serve((_req, res) => res.end(`the site of ${of}`))),
 )
 const dataDir = makeDataDir()
-const node = await startNodeProcess(dataDir, {
+const settings = {
   PREPAINT_ROLES: 'edge,api',
+  PREPAINT_LIVE_WAIT_MS: '1000',
   PREPAINT_DNS_SERVERS: dns.server,
   // The edge has any port: names lead here by their address.
   PREPAINT_EDGE_TARGET: '127.0.0.1',
@@ -31,26 +32,27 @@ const node = await startNodeProcess(dataDir, {
   PREPAINT_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
   PREPAINT_MAIL_FROM: 'prepaint@example.com',
   PREPAINT_PUBLIC_URL: 'http://127.0.0.1:1',
-})
+}
+let node = await startNodeProcess(dataDir, settings)
 after(async () => {
   await node.stop()
   mail.close()
   await Promise.all([red!.close(), blue!.close()])
   await clearDataDir(dataDir)
 })
-const edgePort = Number(new URL(node.edge!).port)
 const one = await openAccount(node, { email: 'red@example.com', plan: 'enterprise' })
 const two = await openAccount(node, { email: 'blue@example.com', plan: 'enterprise' })
 
-async function proofFor(key: string, method: 'GET' | 'POST' = 'GET'): Promise<DomainProof> {
-  const path = `/api/domains/${NAME}/proof${method === 'POST' ? '/check' : ''}`
+async function proofFor(key: string, method: 'GET' | 'POST' = 'GET', name = NAME): Promise<DomainProof> {
+  const path = `/api/domains/${name}/proof${method === 'POST' ? '/check' : ''}`
   const { status, body } = await callApi(node, key, { method, path })
   assert.equal(status, 200, JSON.stringify(body))
   return body['proof'] as DomainProof
 }
 
-async function seen(): Promise<string> {
-  const { status, body } = await request(edgePort, '/', { host: NAME, agent: PERSON })
+async function seen(host = NAME, agent = PERSON): Promise<string> {
+  const port = Number(new URL(node.edge!).port)
+  const { status, body } = await request(port, '/', { host, agent })
   return status === 200 ? body.toString() : String(status)
 }
 
@@ -91,4 +93,29 @@ it('an account whose TXT record is there is served within a check, and told once
   const letters = mail.mails.filter(({ data }) => data.includes('is lost'))
   assert.equal(letters.length, 1)
   assert.equal(await seen(), 'the site of blue', 'it is served on')
+})
+
+it('from the start that requires proofs on, live domains are proven, others have time, and new ones are not served', async () => {
+  const name = (label: string) => `${label}.example.com`
+  for (const label of ['live', 'old']) {
+    await registerDomain(node, one.key, { customDomain: name(label), originUrl: red!.url })
+  }
+  assert.equal(await seen(name('live'), GOOGLEBOT), 'the site of red')
+  await until('the crawler is known', async () => {
+    const path = `/api/domains/${name('live')}/integration`
+    return (await callApi(node, one.key, { method: 'GET', path })).body['state'] === 'proxy'
+  })
+  assert.equal(await node.stop(), 0)
+  node = await startNodeProcess(dataDir, { ...settings, PREPAINT_DOMAIN_PROOF: 'required' })
+  const live = await proofFor(one.key, 'GET', name('live'))
+  assert.deepEqual([live.state, live.method, live.deadline], ['proven', 'traffic', null])
+  const old = await proofFor(one.key, 'GET', name('old'))
+  assert.deepEqual([old.state, old.served], ['asked', true])
+  assert(Date.parse(old.deadline!) > Date.now(), 'there is time left')
+  assert.equal(await seen(name('old')), 'the site of red')
+  await registerDomain(node, one.key, { customDomain: name('new'), originUrl: red!.url })
+  assert.equal(await seen(name('new')), '404')
+  await until('the owner is told', () =>
+    mail.mails.some(({ data }) => data.includes('Prove that your domains')),
+  )
 })
