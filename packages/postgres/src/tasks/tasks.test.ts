@@ -7,7 +7,7 @@ import { until } from '../../../../test/support/condition.ts'
 import { openTestDatabase } from '../../../../test/support/database.ts'
 import { createListener } from '../listener.ts'
 import { transaction } from '../transaction.ts'
-import { type Ask, askTask, lockLease, type Task, type TaskKind, TaskRunner } from './tasks.ts'
+import { type Ask, askTask, lockLease, runEach, type Task, type TaskKind, TaskRunner } from './tasks.ts'
 
 const { pool, connection, column } = await openTestDatabase()
 const NO_SUBJECTS = `select '' as key, 0 as account_id, now() as due_at where false`
@@ -459,5 +459,33 @@ describe('fairness', () => {
     await ask('b')
     await until('one runs', () => begun.length === 1)
     assert.deepEqual(await waiting(), ['a'])
+  })
+})
+
+describe('running each part of a task', () => {
+  it('a part that fails keeps no other from running, and its fault is thrown after the last', async () => {
+    const ran: number[] = []
+    const run = runEach([1, 2, 3], undefined, async (part) => {
+      ran.push(part)
+      if (part < 3) throw new Error(`no ${part}`)
+    })
+    await assert.rejects(run, { message: 'no 1' })
+    assert.deepEqual(ran, [1, 2, 3])
+  })
+
+  it('no further part runs once the task is aborted, or the database is away', async () => {
+    const aborting = new AbortController()
+    const ran: number[] = []
+    const aborted = runEach([1, 2], aborting.signal, async (part) => {
+      ran.push(part)
+      aborting.abort()
+    })
+    await assert.rejects(aborted, { name: 'AbortError' })
+    const away = runEach([3, 4], undefined, async (part) => {
+      ran.push(part)
+      throw new Error('Connection terminated unexpectedly')
+    })
+    await assert.rejects(away, /Connection terminated/)
+    assert.deepEqual(ran, [1, 3])
   })
 })

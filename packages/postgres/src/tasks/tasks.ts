@@ -1,6 +1,7 @@
 import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
+import { isAway } from '../away/errors.ts'
 import type { Listener } from '../listener.ts'
 import type { Queryable } from '../transaction.ts'
 
@@ -119,6 +120,28 @@ type Row = {
   payload: unknown
   failures: number
   lease: string
+}
+
+/**
+ * Runs the parts of a task one after another. One that fails does not keep the others from running: the first fault is thrown
+ * after the last part. Stops at once if the task is aborted, or if the database is away.
+ */
+export async function runEach<Part>(
+  parts: readonly Part[],
+  signal: AbortSignal | undefined,
+  run: (part: Part) => Promise<void>,
+): Promise<void> {
+  const faults: unknown[] = []
+  for (const part of parts) {
+    signal?.throwIfAborted()
+    try {
+      await run(part)
+    } catch (fault) {
+      if (isAway(fault)) throw fault
+      faults.push(fault)
+    }
+  }
+  if (faults.length > 0) throw faults[0]
 }
 
 /**

@@ -51,3 +51,38 @@ it('months are removed after 25 months', async () => {
   const left = await api.database.column('select month from domain_month where domain_id = $1', id)
   assert.equal(left.length, 1)
 })
+
+it('a month is not compared with one of which days have expired', async () => {
+  const account = await api.account()
+  const { id } = await api.domain(account, 'upgraded.example.com')
+  for (const day of ['2025-10-31', '2025-11-15']) {
+    await pool.query(
+      `insert into traffic_day values ($1, $2, 'search', 'Googlebot', 'hit', 8, 0, 0, 0, 0, '{8}')`,
+      [id, day],
+    )
+  }
+  const readAt = async (time: string) => {
+    const [month] = await readMonth(pool, wholeAccount(account.id), '2025-11', Date.parse(time))
+    return [month!.visits, month!.before]
+  }
+  // 400 days before: 1 October 2025, and the day after it.
+  assert.deepEqual(await readAt('2026-11-05T23:59:59Z'), [8, 8])
+  assert.deepEqual(await readAt('2026-11-06T00:00:00Z'), [8, 0])
+})
+
+it('a month that cannot be kept does not keep those of other accounts from it', async () => {
+  const broken = await api.account()
+  const other = await api.account()
+  await pool.query(`update account set created_at = '2026-10-10T00:00:00Z' where id = any ($1)`, [
+    [broken.id, other.id],
+  ])
+  await pool.query(`alter table account_month add constraint broken check (account_id <> ${broken.id})`)
+  const nowMs = Date.parse('2026-11-08T00:00:00Z')
+  await assert.rejects(keepMonths(pool, nowMs), { constraint: 'broken' })
+  const kept = `select account_id from account_month where account_id = any ($1) and month = '2026-10-01'`
+  const ids = [broken.id, other.id]
+  assert.deepEqual(await api.database.column(kept, ids), [other.id])
+  await pool.query('alter table account_month drop constraint broken')
+  await keepMonths(pool, nowMs)
+  assert.equal((await api.database.column(kept, ids)).length, 2)
+})

@@ -1,7 +1,7 @@
 import { monthAfter, REPORT_MONTHS } from '@prepaint/contract/api/reports.ts'
 import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
 import { deleteInSteps, type Steps } from '@prepaint/postgres/remove-old.ts'
-import type { TaskKind } from '@prepaint/postgres/tasks'
+import { runEach, type TaskKind } from '@prepaint/postgres/tasks'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
@@ -40,7 +40,7 @@ export class KeptMonths implements TaskKind {
   }
 }
 
-/** Keeps at most 20 months of accounts, the newest first. Returns how many. */
+/** Keeps at most 20 months of accounts, the newest first. Returns how many. Throws as `runEach`. */
 export async function keepMonths(pool: pg.Pool, nowMs: number, signal?: AbortSignal): Promise<number> {
   const { rows } = await pool.query<{ account: AccountId; month: string }>(
     `select a.id as account, to_char(m.month, 'YYYY-MM') as month
@@ -50,10 +50,7 @@ export async function keepMonths(pool: pg.Pool, nowMs: number, signal?: AbortSig
       order by m.month desc, a.id limit $3`,
     [...endsOf(nowMs), MONTHS_AT_ONCE],
   )
-  for (const { account, month } of rows) {
-    if (signal?.aborted === true) return 0
-    await keepMonth(pool, account, month, nowMs)
-  }
+  await runEach(rows, signal, ({ account, month }) => keepMonth(pool, account, month, nowMs))
   return rows.length
 }
 

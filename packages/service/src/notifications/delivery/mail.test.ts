@@ -377,6 +377,27 @@ it('the report of a month is sent on the 1st from 06:00 UTC, once to each addres
   assert.doesNotMatch(limited, /month\.example\.com/)
 })
 
+it('a report of a month that cannot be read does not keep those of other accounts from being sent', async () => {
+  const accounts = [await api.account(), await api.account()] as const
+  const ids = valuesOf(accounts, 'id')
+  await pool.query(`update account set created_at = '2026-08-01T00:00:00Z' where id = any ($1)`, [ids])
+  for (const account of accounts) {
+    const { id } = await api.domain(account, `of-${account.id}.example.com`)
+    await put(account, [{ email: account.email, monthly_report: true }])
+    // What was kept of the first account cannot be read.
+    if (account === accounts[0])
+      await pool.query(`insert into domain_month values ($1, '2026-09-01', '{}')`, [id])
+  }
+  const told = () =>
+    column(`select account_id from event where type = 'mail.monthly_report' and account_id = any ($1)`, ids)
+  await assert.rejects(recordMonthlyLetters(pool, Date.parse('2026-10-01T06:00:00Z')), TypeError)
+  assert.deepEqual(await told(), [accounts[1].id])
+  assert.match(
+    await mailTo(accounts[1].email),
+    /^Subject: of-\d+\.example\.com: Report of September 2026\r$/m,
+  )
+})
+
 it('weeks are those of ISO 8601, and the report adds one up', async () => {
   const account = await api.account()
   const reportOf = async (query: string) =>

@@ -1,6 +1,6 @@
 import { type DomainOfMonth, monthAfter, monthOf } from '@prepaint/contract/api/reports.ts'
 import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
-import type { TaskKind } from '@prepaint/postgres/tasks'
+import { runEach, type TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { readMonth, summaryOf } from '../../insight/reports/monthly-report.ts'
@@ -61,7 +61,7 @@ export class MonthlyLetters implements TaskKind {
   }
 }
 
-/** Records at most 50 letters. Returns how many. */
+/** Records at most 50 letters. Returns how many. Throws as `runEach`. */
 export async function recordMonthlyLetters(
   pool: pg.Pool,
   nowMs: number,
@@ -82,8 +82,7 @@ export async function recordMonthlyLetters(
       order by c.account_id, c.id limit $3`,
     [`${running}-01`, month, LETTERS_AT_ONCE],
   )
-  for (const { account, channel, domains } of rows) {
-    if (signal?.aborted === true) return 0
+  await runEach(rows, signal, async ({ account, channel, domains }) => {
     const read = await readMonth(pool, { account, domains }, month, nowMs)
     const names =
       domains === null || read.length > MOST_NAMES_IN_LINK ? null : read.map(({ domain }) => domain)
@@ -110,6 +109,6 @@ export async function recordMonthlyLetters(
       { month: report },
       channel,
     ])
-  }
+  })
   return rows.length
 }
