@@ -36,7 +36,7 @@ export const monthlyReportQuery = z.object({
 const domainSchema = z.object({
   domain: z.string(),
   visits: z.number().describe('Requests of crawlers'),
-  before: z.number().describe('The same, of the whole month before'),
+  before: z.number().describe('The same, of the whole month before; 0 if its days have expired'),
   days: z.array(z.number()).describe('The visits of each day; of the running month, until today'),
   by_crawler: z
     .array(z.object({ crawler: z.string(), category: z.string(), visits: z.number() }))

@@ -12,6 +12,7 @@ import { broadCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import { quantileMs, roundedMs, TIME_STEPS } from '@prepaint/contract/traffic/time-range.ts'
 import { kindOfVerdict, NO_PAGES } from '@prepaint/contract/traffic/verdict-kind.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { DAYS_KEPT } from '../traffic/retention.ts'
 
 const DAY_MS = 86_400_000
 /** Domains that are read by one set of statements. */
@@ -171,12 +172,15 @@ export async function countMonth(
 
   const counts = await db.query<CountRow>({ name: 'month-counts', text: COUNTS, values })
   for (const row of counts.rows) addCount(found.get(row.domain_id)!, row)
-  const before = await db.query<{ domain_id: DomainId; visits: number }>({
-    name: 'month-before',
-    text: BEFORE,
-    values: [account, ids, monthBefore, first],
-  })
-  for (const row of before.rows) found.get(row.domain_id)!.before = row.visits
+  // A month of which days have expired would make this one look like a success.
+  if (Date.parse(monthBefore) >= Date.parse(utcDay(nowMs)) - DAYS_KEPT * DAY_MS) {
+    const before = await db.query<{ domain_id: DomainId; visits: number }>({
+      name: 'month-before',
+      text: BEFORE,
+      values: [account, ids, monthBefore, first],
+    })
+    for (const row of before.rows) found.get(row.domain_id)!.before = row.visits
+  }
   const times = await db.query<{ domain_id: DomainId; times: (number | null)[] }>({
     name: 'month-times',
     text: TIMES,
