@@ -122,7 +122,9 @@ describe('the logo of an account', () => {
     const removed = await api.call('DELETE', `${PATH}/logo`, { cookie })
     assert.deepEqual([removed.status, logoOf(removed)], [200, null])
     assert.equal((await fetch(api.url + logoOf(second))).status, 404)
-    assertAnswer(await api.get('/logos/unknown'), 404, 'Not found')
+    for (const unknown of ['unknown', '%00', `${'a'.repeat(42)}%00`, 'a'.repeat(43)]) {
+      assertAnswer(await api.get(`/logos/${unknown}`), 404, 'Not found')
+    }
   })
 
   it('400: SVG, other pictures, and what only says that it is a picture', async () => {

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
+import { AppError, type ErrorCode, invalidField, publicError } from '@prepaint/contract/errors.ts'
 import { isAway } from '@prepaint/postgres/away.ts'
+import { errorCode } from '@prepaint/postgres/connection.ts'
 import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -26,7 +27,7 @@ export function sendError(
   reply: FastifyReply,
   log: Log,
 ): FastifyReply {
-  const known = toAppError(error, request.routeOptions?.config?.takesCsv === true)
+  const known = toAppError(error, request)
   const { status, body, headers } = publicError(known)
   // The route's pattern, because URLs may contain secrets.
   const where = { method: request.method, route: request.routeOptions?.url ?? null, requestId: request.id }
@@ -44,8 +45,20 @@ function bodiesUnavailable(cause: unknown): AppError {
   return new AppError('bodies_unavailable', { cause, headers: { 'Retry-After': '5' } })
 }
 
-function toAppError(error: unknown, takesCsv: boolean): unknown {
+/** Error codes of PostgreSQL (its appendix A) for a text with a null character, which it cannot store or compare. */
+const NULL_CHARACTER_CODES = ['22021', '22P05']
+
+/** Names the parameter that has the null character. */
+function nullCharacterRefused({ query }: FastifyRequest, cause: unknown): AppError {
+  const name = Object.entries(query ?? {}).find(([, value]) => String(value).includes('\0'))?.[0]
+  if (name === undefined) return new AppError('malformed_request', { cause })
+  return invalidField([name], 'must not contain a null character', { cause })
+}
+
+function toAppError(error: unknown, request: FastifyRequest): unknown {
+  const takesCsv = request.routeOptions?.config?.takesCsv === true
   if (isAway(error)) return databaseUnavailable(error)
+  if (NULL_CHARACTER_CODES.includes(errorCode(error))) return nullCharacterRefused(request, error)
   if (error instanceof BodyUnavailable) return bodiesUnavailable(error)
   if (error instanceof AppError || !(error instanceof Error)) return error
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }

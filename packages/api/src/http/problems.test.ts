@@ -7,6 +7,7 @@ const NAME = 'shop.example.com'
 
 const api = await openApi()
 const owner = await api.account()
+const ownerCookie = await api.session(owner)
 await api.domain(owner, NAME)
 
 type Case = {
@@ -202,3 +203,28 @@ it('errors that are about no field have no problems', async () => {
   const webhook = await api.call('POST', '/api/webhook/refresh', { body: {} })
   assert.deepEqual(webhook.body, { error: 'Missing or invalid Authorization header' })
 })
+
+const WITH_TEXT = [
+  ['/api/portfolio', 'tag'],
+  ['/api/portfolio', 'search'],
+  ['/api/audit', 'actor'],
+  ['/api/audit', 'domain'],
+  ['/api/reports/monthly', 'tag'],
+  ['/api/domains/shop.example.com/renders', 'path'],
+] as const
+
+for (const [route, parameter] of WITH_TEXT) {
+  it(`400: a null character in "${parameter}" of ${route} names the parameter`, async () => {
+    const asked = await api.call('GET', `${route}?${parameter}=a%00b`, { cookie: ownerCookie })
+    assert.deepEqual(
+      [asked.status, asked.body],
+      [
+        400,
+        {
+          error: `${parameter} must not contain a null character`,
+          problems: [{ path: [parameter], message: 'must not contain a null character' }],
+        },
+      ],
+    )
+  })
+}

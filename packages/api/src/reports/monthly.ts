@@ -39,10 +39,10 @@ export function reports(app: ApiApp, { clock, pool }: ApiParts): void {
       const nowMs = clock.nowMs()
       const month = query.month ?? monthAfter(monthOf(nowMs), -1)
       checkMonth(month, nowMs)
-      const asked = await scopeOf(scope, query)
       const leave = places.enter(scope.account)
       if (leave === null) throw new AppError('too_many_reports', { headers: { 'Retry-After': '1' } })
       try {
+        const asked = await scopeOf(scope, query)
         const domains = await readMonth(pool, asked, month, nowMs)
         const { name } = await readAccount(pool, scope.account)
         return {
@@ -66,7 +66,8 @@ export function reports(app: ApiApp, { clock, pool }: ApiParts): void {
     }
     if (domains === undefined) return scope
     const ids = new Set<DomainId>()
-    for (const name of domains.split(',')) ids.add((await ownedDomain(pool, scope, name.trim())).id)
+    const names = new Set(domains.split(',').map((name) => name.trim()))
+    for (const name of names) ids.add((await ownedDomain(pool, scope, name)).id)
     return { account: scope.account, domains: [...ids] }
   }
 }

@@ -114,8 +114,12 @@ async function changed(
   })
 }
 
+const LOGO_KEY = /^[\w-]{43}$/
+
 /** `key` names the logo in its address. Returns null if no account has such a logo. */
 export async function findLogo(db: Queryable, key: string): Promise<Logo | null> {
+  // PostgreSQL refuses some characters in a text. The pattern takes only what `putLogo` makes.
+  if (!LOGO_KEY.test(key)) return null
   const { rows } = await db.query<Logo>(
     'select logo as bytes, logo_type as type from account_branding where logo_key = $1',
     [key],
