@@ -68,12 +68,6 @@ export function rendersPath(domain: string, outcome: string): string {
   return `${domainPath('domainRenders', domain)}?${new URLSearchParams({ outcome })}`
 }
 
-/** The report of a month such as `2026-10`, of the sites with a tag or of all. */
-export function reportPath(month: string, tag: string | null = null): string {
-  const path = ROUTES.monthlyReport.replace(':month', month)
-  return tag === null ? path : `${path}?${new URLSearchParams({ tag })}`
-}
-
 export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'
 
 export function siteFilesPath(domain: string, view: SiteFilesView = 'robots'): string {

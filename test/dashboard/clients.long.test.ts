@@ -196,6 +196,8 @@ it('a new address asks for its sites first, and kinds are behind "Choose kinds"'
   await isClean()
   await button('Add', form).click()
   await page.getByText('Waits for its confirmation').waitFor()
+  // Without the note that goes by itself.
+  await open('/notifications')
   await isCleanEverywhere()
   const stored = await api.database.column<string>(
     `select cardinality(domains) || ' ' || ('mail.monthly_report' = any (events)) from channel where address = 'client@example.org'`,

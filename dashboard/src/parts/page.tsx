@@ -1,12 +1,11 @@
 import { Group, Stack, Text, type TextProps, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { useProductName } from './product-name.ts'
+import { product } from './product-name.ts'
 
 export function useTitle(title: string): void {
-  const product = useProductName()
   useEffect(() => {
-    document.title = `${title} · ${product}`
-  }, [title, product])
+    document.title = `${title} · ${product.name}`
+  }, [title])
 }
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }

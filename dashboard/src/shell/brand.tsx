@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import type { Branding } from '../api/types.ts'
-import { productName } from '../parts/product-name.ts'
+import { product } from '../parts/product-name.ts'
 import classes from './brand.module.css'
 import { Wordmark } from './frame.tsx'
 
@@ -33,13 +33,20 @@ export function MadeWith({ branding }: { branding: Look | undefined }) {
   return <p className={classes.madeWith}>Made with Prepaint</p>
 }
 
+/** Also in the title that is shown. */
+function rename(name: string): void {
+  const end = ` · ${product.name}`
+  if (document.title.endsWith(end)) document.title = `${document.title.slice(0, -end.length)} · ${name}`
+  product.name = name
+}
+
 /** Gives links and buttons the colour of the account, and windows its name, as long as the component is shown. */
 export function useBrand(branding: Look | undefined, account: string): void {
   const colour = branding?.colour ?? null
   const name = branding !== undefined && isBranded(branding) ? (branding.name ?? account) : null
   useEffect(() => {
-    productName.set(name)
-    return () => productName.set(null)
+    rename(name ?? 'Prepaint')
+    return () => rename('Prepaint')
   }, [name])
   useEffect(() => {
     if (colour === null) return

@@ -12,7 +12,6 @@ import IconKey from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 import IconLayoutDashboard from '@tabler/icons-react/dist/esm/icons/IconLayoutDashboard.mjs'
 import IconListDetails from '@tabler/icons-react/dist/esm/icons/IconListDetails.mjs'
 import IconMail from '@tabler/icons-react/dist/esm/icons/IconMail.mjs'
-import IconReportAnalytics from '@tabler/icons-react/dist/esm/icons/IconReportAnalytics.mjs'
 import IconRobot from '@tabler/icons-react/dist/esm/icons/IconRobot.mjs'
 import IconServer from '@tabler/icons-react/dist/esm/icons/IconServer.mjs'
 import IconSettings from '@tabler/icons-react/dist/esm/icons/IconSettings.mjs'
@@ -39,7 +38,7 @@ export const SCREENS: readonly Screen[] = [
   { title: 'Sites', to: ROUTES.domains, Icon: IconWorld, needs: 'getPortfolio' },
   { title: 'Traffic', to: ROUTES.traffic, Icon: IconChartLine, needs: 'getTrafficOfAccount' },
   { title: 'Incidents', to: ROUTES.incidents, Icon: IconBell, needs: 'listIncidents' },
-  { title: 'Reports', to: ROUTES.reports, Icon: IconReportAnalytics, needs: 'getMonthlyReport' },
+  { title: 'Reports', to: ROUTES.reports, Icon: IconFiles, needs: 'getMonthlyReport' },
   { title: 'Notifications', to: ROUTES.notifications, Icon: IconMail, needs: 'getNotifications' },
   { title: 'API keys', to: ROUTES.keys, Icon: IconKey, needs: 'listKeys' },
   { title: 'Members', to: ROUTES.members, Icon: IconUsersGroup, needs: 'listMembers' },

@@ -8,18 +8,19 @@ import { brandingQuery } from '../api/branding-queries.ts'
 import { request } from '../api/request.ts'
 import { useRights } from '../api/rights.ts'
 import { switchAccount, useSession } from '../api/session.ts'
+import type { Branding } from '../api/types.ts'
 import { LiveMark, useLiveFigures } from '../live/live-figures.tsx'
 import { notifyFailed } from '../parts/notifications.tsx'
 import { ROUTES } from '../route-map.ts'
 import { AccountSwitcher } from './account-switcher.tsx'
 import { Bell } from './bell.tsx'
-import { Brand, MadeWith, useBrand } from './brand.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { SchemeToggle, Wordmark } from './frame.tsx'
 import { SCREENS } from './navigation.ts'
 import { scrollNewScreen, watchScrolling } from './scroll-memory.ts'
 import classes from './shell.module.css'
 
+const AccountBrand = lazy(() => import('./account-brand.tsx'))
 const Search = lazy(() => import('./search.tsx'))
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -33,9 +34,6 @@ export function Shell({ children }: { children: ReactNode }) {
   }
   useHotkeys([['mod+K', openSearch]], [])
   useLiveFigures()
-  const { account } = useSession()
-  const branding = useQuery({ ...brandingQuery, enabled: account !== null })
-  useBrand(branding.data, account?.name ?? '')
   const showNewScreen = useCallback(() => {
     setOpen(false)
     scrollNewScreen()
@@ -51,7 +49,8 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <header className={classes.top}>
         <Burger opened={isOpen} onClick={() => setOpen(true)} aria-label="Open the menu" size="sm" />
-        <OwnBrand />
+        <OwnBrand at="window" />
+        <OwnBrand at="top" />
         <Bell />
       </header>
       <aside className={classes.side}>
@@ -63,7 +62,7 @@ export function Shell({ children }: { children: ReactNode }) {
           {/* Without the role it would be a second banner of the page. */}
           <Drawer.Header role="presentation">
             <Drawer.Title>
-              <OwnBrand />
+              <OwnBrand at="top" />
             </Drawer.Title>
             <Drawer.CloseButton aria-label="Close the menu" />
           </Drawer.Header>
@@ -84,12 +83,21 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
-/** The logo or name of the account. Without an account, or if the account has chosen none, ours. */
-function OwnBrand() {
+function isChosen({ name, logo_url: logo, colour, show_prepaint: showsPrepaint }: Branding): boolean {
+  return !showsPrepaint || (name ?? logo ?? colour) !== null
+}
+
+/** The look of the account. Without an account, or if the account has chosen none, ours. Nothing until it is known, so that nothing flashes. */
+function OwnBrand({ at }: { at: 'top' | 'foot' | 'window' }) {
   const { account } = useSession()
-  const branding = useQuery({ ...brandingQuery, enabled: account !== null })
-  if (account === null || branding.error !== null) return <Wordmark />
-  return <Brand branding={branding.data} account={account.name} />
+  const { data, error } = useQuery({ ...brandingQuery, enabled: account !== null })
+  if (account !== null && data === undefined && error === null) return null
+  if (account === null || data === undefined || !isChosen(data)) return at === 'top' ? <Wordmark /> : null
+  return (
+    <Suspense fallback={null}>
+      <AccountBrand at={at} branding={data} account={account.name} />
+    </Suspense>
+  )
 }
 
 /** Calls `onNew` for each screen after the first one. */
@@ -106,11 +114,10 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
   const { account, person } = useSession()
   const { email, is_operator: isOperator } = person
   const may = useRights()
-  const branding = useQuery({ ...brandingQuery, enabled: account !== null })
   const groups = isOperator ? [undefined, 'Operator', 'Reference'] : [undefined, 'Reference']
   return (
     <div className={classes.navigation}>
-      {!isInDrawer && <OwnBrand />}
+      {!isInDrawer && <OwnBrand at="top" />}
       {account !== null && <AccountSwitcher account={account} />}
       <button type="button" className={classes.search} aria-keyshortcuts="Control+K" onClick={onSearch}>
         <IconSearch size={18} stroke={1.75} aria-hidden />
@@ -141,7 +148,7 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
           <SignOut />
           <SchemeToggle />
         </Group>
-        <MadeWith branding={branding.data} />
+        <OwnBrand at="foot" />
       </div>
     </div>
   )

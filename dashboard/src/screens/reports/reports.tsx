@@ -9,8 +9,9 @@ import { useRights } from '../../api/rights.ts'
 import type { MonthlyReport } from '../../api/types.ts'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
-import { ROUTES, reportPath } from '../../route-map.ts'
+import { ROUTES } from '../../route-map.ts'
 import { MonthReport } from './month-report.tsx'
+import { reportPath } from './report-path.ts'
 import classes from './reports.module.css'
 
 /** `month` null: the last whole one. */
