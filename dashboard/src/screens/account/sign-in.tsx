@@ -1,4 +1,4 @@
-import { Anchor, Button, PasswordInput, Stack, Text } from '@mantine/core'
+import { Anchor, Button, PasswordInput, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
@@ -14,9 +14,10 @@ import { Refusal } from '../../parts/states.tsx'
 import { nextPath, ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
 import { EmailField, emailProblem } from './email-field.tsx'
-import { SsoButton, ssoFailure } from './sso-button.tsx'
 
 const PasskeySignIn = lazy(() => import('./passkey-sign-in.tsx'))
+const SsoSignIn = lazy(() => import('./sso-sign-in.tsx'))
+const SsoFailed = lazy(async () => ({ default: (await import('./sso-sign-in.tsx')).SsoFailed }))
 const SecondFactorForm = lazy(() => import('./second-factor-form.tsx'))
 
 export default function SignIn() {
@@ -56,9 +57,13 @@ export default function SignIn() {
   // Empty until it is known how people sign in: a form that goes again would only flash.
   if (installation.data === undefined && installation.error === null) return null
   const sso = installation.data?.single_sign_on ?? null
-  const failure = ssoFailure(search, sso?.name)
   if (session.data !== null && session.data !== undefined) {
-    return failure === null ? <Redirect to={next} replace /> : <StillSignedIn failure={failure} next={next} />
+    if (!search.includes('error=')) return <Redirect to={next} replace />
+    return (
+      <Suspense fallback={null}>
+        <SsoFailed search={search} name={sso?.name} next={next} />
+      </Suspense>
+    )
   }
   if (step !== null) {
     return (
@@ -69,8 +74,11 @@ export default function SignIn() {
   }
   return (
     <SignedOutFrame title="Sign in">
-      {signIn.isIdle && <Refusal error={failure} />}
-      {sso !== null && <SsoButton name={sso.name} next={next} hasOthers={!sso.is_only} />}
+      {sso !== null && (
+        <Suspense fallback={null}>
+          <SsoSignIn sso={sso} next={next} search={signIn.isIdle ? search : ''} />
+        </Suspense>
+      )}
       {sso?.is_only !== true && (
         <Form sent={signIn} onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
           <Stack>
@@ -94,21 +102,6 @@ export default function SignIn() {
           </Stack>
         </Form>
       )}
-    </SignedOutFrame>
-  )
-}
-
-/** Mostly in the window in which a person should have confirmed who it is. */
-function StillSignedIn({ failure, next }: { failure: Error; next: string }) {
-  return (
-    <SignedOutFrame title="That did not work">
-      <Refusal error={failure} />
-      <Text size="sm">
-        You are still signed in. If another window waits for you, close this one and try again there.
-      </Text>
-      <Anchor component={Link} href={next} size="sm">
-        Go to your domains
-      </Anchor>
     </SignedOutFrame>
   )
 }
