@@ -39,6 +39,15 @@ export const compact = (value: number): string => COMPACT.format(value)
 /** Writes `98.5%`, or a dash for null. */
 export const percent = (share: number | null): string => (share === null ? '–' : PERCENT.format(share))
 
+/** Writes `12% more`, `3% less` or `as many`; empty where there was nothing before. */
+export function difference(now: number, before: number): string {
+  if (before === 0) return ''
+  const change = (now - before) / before
+  if (Math.abs(change) < 0.005) return 'as many'
+  const size = percent(Math.round(Math.abs(change) * 100) / 100)
+  return change > 0 ? `${size} more` : `${size} less`
+}
+
 /** Writes `0.07 ms`, `120 ms` or `2.4 s`, or a dash for null. */
 export function milliseconds(ms: number | null): string {
   if (ms === null) return '–'

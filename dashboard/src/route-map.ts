@@ -63,9 +63,25 @@ export function pagePath(
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 
-/** The renders of a domain with these outcomes, separated by commas. */
-export function rendersPath(domain: string, outcome: string): string {
-  return `${domainPath('domainRenders', domain)}?${new URLSearchParams({ outcome })}`
+/** The stored pages of a domain that a filter finds. Its values are separated by commas. */
+export function filteredPagesPath(
+  domain: string,
+  filter: Partial<Record<'status' | 'freshness' | 'outcome' | 'variant' | 'unvisited' | 'search', string>>,
+): string {
+  return `${domainPath('domainCache', domain)}?${new URLSearchParams(filter)}`
+}
+
+/** The renders of a domain with these outcomes, separated by commas; `hours`: of the last hours only. */
+export function rendersPath(domain: string, outcome: string, { hours = '', priority = '' } = {}): string {
+  const query = new URLSearchParams({ outcome })
+  if (hours !== '') query.set('hours', hours)
+  if (priority !== '') query.set('priority', priority)
+  return `${domainPath('domainRenders', domain)}?${query}`
+}
+
+/** The incidents of one domain. */
+export function incidentsPath(domain: string): string {
+  return `${ROUTES.incidents}?${new URLSearchParams({ domain })}`
 }
 
 export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'

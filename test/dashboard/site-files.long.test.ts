@@ -72,8 +72,14 @@ describe('robots.txt', () => {
     await shows('No difference from the file that is served now.')
   })
 
-  it('a version is restored', async () => {
+  it('a version shows what it changed, and what restoring it would; then it is restored', async () => {
+    await click('Show changes')
+    await shows('mode: replace')
+    await shows('mode: append')
+    await isClean()
+    await click('Hide changes')
     await click('Restore')
+    await shows('The present version is kept.')
     await shows('mode: append')
     await isClean()
     await click('Restore')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { linkToken, secretOf } from '@prepaint/service/notifications/delivery/addresses.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
-import { openScreens, until } from './open-dashboard.ts'
+import { elements, openScreens, until } from './open-dashboard.ts'
 
 const screens = await openScreens(async (api, owner) => {
   const shop = await api.domain(owner, 'shop.example.com')
@@ -47,8 +47,13 @@ const screens = await openScreens(async (api, owner) => {
     `insert into traffic_day values ($1, '2026-11-17', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
     [shop.id],
   )
+  await api.pool.query(
+    `insert into traffic_day values ($1, (now() at time zone 'UTC')::date - 45, 'search', 'Googlebot', 'hit', 5, 0, 0, 0, 0, '{}')`,
+    [shop.id],
+  )
 })
-const { api, owner, complaints, run, becomes, open, shows, click, fill, isClean } = screens
+const { api, owner, page, complaints, run, becomes, open, shows, click, fill, isClean } = screens
+const { isCleanEverywhere } = elements(page)
 afterEach(() => assert.deepEqual(complaints, []))
 
 /** Presses a key at the chart of that name, and returns the text for screen readers. */
@@ -105,6 +110,30 @@ describe('the traffic of a domain', () => {
     assert.match(await pressLast('Answers to crawlers'), /\(UTC\): Hit 9, Rendered 1, Failed 1, Not found 2$/)
     await open('/domains/shop.example.com/traffic?range=7d')
     assert.equal(await run(`document.querySelector('input:checked').parentElement.textContent`), '7 days')
+  })
+
+  it('the period before is a dashed line, with a difference at each figure; a day limits all that is shown', async () => {
+    await open('/domains/shop.example.com/traffic?range=30d')
+    await becomes(`document.querySelector('[role=slider] path')`)
+    await shows('more')
+    assert.match(await shown(), /Crawler visits\n\d+, \d+% more/)
+    await shows('Dashed: the 30 days before.')
+    assert.match(await press('Crawler visits by category', 'Escape'), /Before 5$/)
+    await isClean()
+    const day = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10)
+    await page.getByLabel('Day', { exact: true }).selectOption(day)
+    await becomes(`location.search === '?range=30d&day=${day}'`)
+    await shows('No visits on ')
+    await click('Show 30 days')
+    await becomes(`location.search === '?range=30d'`)
+    await becomes(`document.querySelector('[role=slider] path')`)
+    await pressLast('Answers to crawlers')
+    await press('Answers to crawlers', 'Enter')
+    await becomes(`/&day=\\d/.test(location.search)`)
+    await shows('By hour, in your time zone.')
+    // Today has as many hours as have begun.
+    await becomes(`Number(document.querySelector('[role=slider]').getAttribute('aria-valuemax')) < 24`)
+    await shows('failed renders')
   })
 
   it('failing pages link to their inspection; everything can be downloaded as CSV', async () => {
@@ -207,13 +236,45 @@ describe('incidents and notifications', () => {
     await shows('Renders failing. 9 of the last 10 renders failed.')
     await isClean()
     await click('Open incidents: 1')
-    await shows('shop.example.com: Renders failing')
+    await shows('Renders failing · shop.example.com')
     await shows('/<b>cart')
     await shows('Open one of the example pages.')
-    await shows('Changed before: deploy')
+    await shows('What changed before: a deploy')
     assert.doesNotMatch(await shown(), /certificate/, 'what came after the beginning is no cause')
     await isClean()
+    await click('Show the failed renders')
+    await becomes(`location.pathname.endsWith('/renders') && location.search.includes('origin-error')`)
+  })
+
+  it('an incident is acknowledged with a note and taken back; several on one server are one group; filters stand in the address', async () => {
+    await open('/incidents?state=open')
+    await click('Acknowledge')
+    await isClean()
+    await fill('Note', 'Asked the host')
+    await click('Acknowledge')
+    await shows(`Acknowledged by ${owner.email}`)
+    await shows('Asked the host')
+    await isClean()
+    await click('Take back')
+    await becomes(`!document.body.innerText.includes('Asked the host')`)
+
+    await api.pool.query(
+      `insert into incident (account_id, domain_id, kind, since, summary, evidence)
+       select account_id, d.id, 'origin_unreachable', now(), 'No answer.', i.evidence from domain d,
+         (select evidence from incident limit 1) i where account_id = $1`,
+      [owner.id],
+    )
+    await open('/incidents')
+    await shows('Origin unreachable on 2 sites, same server')
+    await isCleanEverywhere()
+    await fill('Kind', 'blocked')
+    await shows('No incident: “Blocked by a bot challenge”')
+    await becomes(`location.search === '?kind=blocked'`)
+    await click('Show all incidents')
+    await fill('Site', 'quiet.example.com')
+    await becomes(`document.querySelectorAll('article').length === 1`)
     await api.pool.query(`select resolve_incident(id, 'recovered') from incident`)
+    await shows('1 resolved incident')
     await becomes(`document.querySelector('[aria-label="Open incidents: 0"]')`)
   })
 

@@ -10,7 +10,7 @@ const NO_ID = '00000000-0000-4000-8000-000000000000'
 export const NOTHING = {
   ...{ jobId: NO_ID, inspectionId: NO_ID, tryId: NO_ID },
   ...{ keys: 987_654, tokens: 987_654, sessions: 987_654 },
-  ...{ endpoints: 987_654, deliveries: 987_654, versions: 987_654 },
+  ...{ endpoints: 987_654, deliveries: 987_654, versions: 987_654, incidents: 987_654 },
   ...{
     templates: 987_654,
     members: 987_654,
@@ -76,6 +76,7 @@ export function exampleRequest(
     domains: isShareLink || ABOUT_DOMAINS.includes(operation.operationId) ? [domain] : null,
     ...{ colour: '#0f6d5e', sender_name: 'Amber', show_prepaint: true },
     ...{ parts: ['traffic'], action: 'warm', tags: ['amber'], template_id: ids.templates },
+    ...{ acknowledged: true, note: 'amber note', is_hidden: true },
   })
   if (operation.operationId === 'putLogo') {
     return { path, body: pngOf(2, 2), headers: { 'content-type': 'image/png' } }

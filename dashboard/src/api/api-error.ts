@@ -1,24 +1,33 @@
 import type { errorSchema } from '@prepaint/contract/api/error.ts'
+import type { ErrorCode } from '@prepaint/contract/errors.ts'
 import type { Problem } from '@prepaint/contract/problem.ts'
 import type { z } from 'zod'
 
 export type ErrorAnswer = z.infer<typeof errorSchema>
 type LineError = { line: number; error: string }
-type Details = { lines?: readonly LineError[]; problems?: readonly Problem[] }
+type Details = { code?: ErrorCode | null; lines?: readonly LineError[]; problems?: readonly Problem[] }
 
 export class ApiError extends Error {
   /** The status of the response, or 0 if there was none. */
   readonly status: number
+  /** What is wrong, as the server's table of errors names it; null: not told. */
+  readonly code: ErrorCode | null
   /** The lines of a list or file that were refused. */
   readonly lines: readonly LineError[]
   /** The fields of the request that were refused. */
   readonly problems: readonly Problem[]
 
-  constructor(status: number, message: string, { lines = [], problems = [] }: Details = {}) {
+  constructor(status: number, message: string, { code = null, lines = [], problems = [] }: Details = {}) {
     super(message)
     this.name = 'ApiError'
     this.status = status
+    this.code = code
     this.lines = lines
     this.problems = problems
   }
+}
+
+/** Whether the server refused a request for this reason. */
+export function isRefusal(error: unknown, ...codes: readonly ErrorCode[]): error is ApiError {
+  return error instanceof ApiError && error.code !== null && codes.includes(error.code)
 }

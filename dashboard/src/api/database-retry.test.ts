@@ -18,7 +18,7 @@ function screen(t: TestContext) {
     server.asked.push(`${method} ${path}`)
     if (server.isSilent) throw new TypeError('fetch failed')
     if (path === '/readyz') return Response.json({ database: server.isAway ? 'unreachable' : 'ok' })
-    if (server.isAway) return Response.json(UNAVAILABLE.body, { status: UNAVAILABLE.status })
+    if (server.isAway) return Response.json(UNAVAILABLE.body, UNAVAILABLE)
     return Response.json({ account: ME })
   })
   t.mock.timers.enable({ apis: ['setTimeout'] })

@@ -1,11 +1,9 @@
 import { useSyncExternalStore } from 'react'
-import { ApiError } from './api-error.ts'
+import { isRefusal } from './api-error.ts'
 
-/** How the API says that PostgreSQL cannot be asked. Other answers 503 have other texts. */
-const AWAY_TEXT = 'Database is unavailable, try again later'
-
+/** Whether the API said that PostgreSQL cannot be asked. */
 export function isDatabaseAway(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 503 && error.message === AWAY_TEXT
+  return isRefusal(error, 'database_unavailable')
 }
 
 type Reach = 'there' | 'away'

@@ -1,6 +1,12 @@
 import type { DomainProof } from '@prepaint/contract/api/proof.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
-import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  QueryCache,
+  QueryClient,
+  queryOptions,
+} from '@tanstack/react-query'
 import { isLong } from '../live/changes.ts'
 import { pollWhileLost } from '../live/stream.ts'
 import { ApiError } from './api-error.ts'
@@ -11,6 +17,7 @@ import type {
   AccountInList,
   ApiKey,
   Certificate,
+  Checklist,
   CompletePages,
   Devices,
   Dns,
@@ -105,6 +112,21 @@ export const domainQuery = (domain: string) =>
 
 export const certificateQuery = (domain: string) => ofDomainQuery<Certificate>(domain, 'certificate')
 
+/** Polled, because not every step has an event. */
+export const checklistQuery = (domain: string) =>
+  queryOptions({
+    ...fieldQuery<Checklist>(['domains', domain, 'checklist'], `${domainUrl(domain)}/checklist`, 'checklist'),
+    refetchInterval: ({ state }) => (isFinished(state.data) ? false : CHECKLIST_POLL_MS),
+  })
+
+const CHECKLIST_POLL_MS = 10_000
+
+/** Whether the list of first steps is not shown any more. */
+export function isFinished(checklist: Checklist | undefined): boolean {
+  if (checklist === undefined) return false
+  return checklist.is_hidden || checklist.items.every(({ done_at: at }) => at !== null)
+}
+
 export const integrationQuery = (domain: string) => ofDomainQuery<Integration>(domain, 'integration')
 
 /** Polled, because a check is no visit. */
@@ -130,7 +152,7 @@ export const sharedQuery = fieldQuery<Shared>(['shared'], '/api/shared', 'share'
 export const sharedPagesQuery = (domain: string) =>
   wholeQuery<PageList>(
     ['domains', domain, 'pages', 'shared'],
-    `${domainUrl(domain)}/pages?order=last_crawler&direction=desc&limit=100`,
+    `${domainUrl(domain)}/pages?order=last_crawler&direction=desc&limit=100&counts=false`,
   )
 
 export const secondFactorQuery = wholeQuery<SecondFactor>(['second-factor'], '/api/second-factor')
@@ -185,17 +207,22 @@ export const pageCountQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'page-count'],
     queryFn: async ({ signal }) => {
-      const { matching } = await request<PageList>('GET', `${domainUrl(domain)}/pages?limit=1`, { signal })
+      const url = `${domainUrl(domain)}/pages?limit=1&counts=false`
+      const { matching } = await request<PageList>('GET', url, { signal })
       return matching ?? 0
     },
   })
 
-export type PageFilter = {
-  search: string
-  match: 'contains' | 'prefix'
-  by: PageOrder
-  isDescending: boolean
-}
+export const PAGE_FILTERS = ['status', 'freshness', 'outcome', 'variant', 'unvisited'] as const
+
+export type PageFilterName = (typeof PAGE_FILTERS)[number]
+
+/** Values with commas between them, as the API takes them. Absent or empty: any. */
+export type PageConditions = { search: string; match: 'contains' | 'prefix' } & Partial<
+  Record<PageFilterName, string>
+>
+
+export type PageFilter = PageConditions & { by: PageOrder; isDescending: boolean }
 
 const PAGES_AT_ONCE = 200
 
@@ -204,13 +231,39 @@ function pagesUrl(domain: string, filter: PageFilter, after: string | null): str
     order: filter.by,
     direction: filter.isDescending ? 'desc' : 'asc',
     limit: `${PAGES_AT_ONCE}`,
+    counts: 'false',
   })
-  if (filter.search !== '') {
-    query.set('search', filter.search)
-    query.set('match', filter.match)
-  }
   if (after !== null) query.set('after', after)
-  return `${domainUrl(domain)}/pages?${query}`
+  return `${domainUrl(domain)}/pages?${withConditions(query, filter)}`
+}
+
+function withConditions(query: URLSearchParams, filter: PageConditions): URLSearchParams {
+  const all = new URLSearchParams(query)
+  if (filter.search !== '') {
+    all.set('search', filter.search)
+    all.set('match', filter.match)
+  }
+  for (const name of PAGE_FILTERS) {
+    const value = filter[name] ?? ''
+    if (value !== '') all.set(name, value)
+  }
+  return all
+}
+
+const COUNTS_POLL_MS = 30_000
+
+/** How many pages each value of a filter finds. A million pages take a second, so events do not ask for it again. */
+export const pageCountsQuery = (domain: string, filter: PageConditions) => {
+  const query = `${withConditions(new URLSearchParams({ limit: '1' }), filter)}`
+  return queryOptions({
+    queryKey: ['domains', domain, 'page-counts', query],
+    queryFn: async ({ signal }) => {
+      const { counts } = await request<PageList>('GET', `${domainUrl(domain)}/pages?${query}`, { signal })
+      return counts
+    },
+    refetchInterval: COUNTS_POLL_MS,
+    placeholderData: keepPreviousData,
+  })
 }
 
 /** Reads 200 pages at a time. Events mark the list as stale; a long list is read again only on request. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@prepaint/contract/errors.ts'
 import { ApiError, type ErrorAnswer } from './api-error.ts'
 import { databaseState, isDatabaseAway } from './database-state.ts'
 import { type ConfirmWay, identity } from './identity.ts'
@@ -49,20 +50,19 @@ export async function requestWithTag<Answer>(
     await renewals.settled()
     if (renewals.count !== before) return requestWithTag(method, path, { signal })
   }
-  const ways = confirmWays(response.status, answer)
+  const code = response.headers.get('prepaint-error') as ErrorCode | null
+  const ways = confirmWays(code, answer)
   if (ways !== null && (await identity.ask(ways))) return requestWithTag(method, path, options)
-  const error = new ApiError(
-    response.status,
-    errorText(response.status, answer),
-    (answer ?? {}) as Partial<ErrorAnswer>,
-  )
+  const details = (answer ?? {}) as Partial<ErrorAnswer>
+  const error = new ApiError(response.status, errorText(response.status, answer), { ...details, code })
   if (isDatabaseAway(error)) databaseState.set('away')
   throw error
 }
 
 /** Returns how the person can prove again who it is, if the server asks for that. */
-function confirmWays(status: number, answer: unknown): readonly ConfirmWay[] | null {
-  const asks = status === 403 && typeof answer === 'object' && answer !== null && 'confirm' in answer
+function confirmWays(code: ErrorCode | null, answer: unknown): readonly ConfirmWay[] | null {
+  const asks =
+    code === 'confirm_needed' && typeof answer === 'object' && answer !== null && 'confirm' in answer
   // The dialog's own request is refused if the person set up a second factor meanwhile.
   if (!asks || identity.asked !== null) return null
   return answer.confirm as readonly ConfirmWay[]

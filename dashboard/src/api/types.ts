@@ -16,6 +16,7 @@ import type { AuditEntryView, listAuditAnswer } from '@prepaint/contract/api/aud
 import type { BrandingView } from '@prepaint/contract/api/branding.ts'
 import type { purgedSchema } from '@prepaint/contract/api/cache.ts'
 import type { certificateViewSchema } from '@prepaint/contract/api/certificate.ts'
+import type { checklistSchema } from '@prepaint/contract/api/checklist.ts'
 import type { devicesSchema } from '@prepaint/contract/api/devices.ts'
 import type { dnsStateSchema, domainCheckSchema } from '@prepaint/contract/api/dns.ts'
 import type {
@@ -120,6 +121,7 @@ export type SiteToken = NonNullable<z.infer<typeof siteTokenAnswer>['site_token'
 export type Integration = z.infer<typeof integrationAnswer>
 export type IntegrationSummary = z.infer<typeof listIntegrationsAnswer>['integrations'][number]
 
+export type Checklist = z.infer<typeof checklistSchema>
 export type Certificate = z.infer<typeof certificateViewSchema>
 export type Render = z.infer<typeof renderSchema>
 export type CompletePages = z.infer<typeof completeSchema>

@@ -27,11 +27,13 @@ export type ChartProps = {
   /** Highest possible value; by default the scale follows the data. */
   most?: number
   marks?: readonly { value: number; name: string }[]
+  /** Called with the start of the step that is clicked, or at which Enter is pressed. */
+  onPick?: ((time: string) => void) | undefined
 }
 
 /** Includes a legend with the values at the chosen step, and the same data as a table for screen readers. */
 export function Chart(props: ChartProps) {
-  const { label, times, step, series, format } = props
+  const { label, times, step, series, format, onPick } = props
   const [at, setAt] = useState<number | null>(null)
   const [ref, width] = useWidth()
   const shown = at !== null && at < times.length ? at : null
@@ -47,7 +49,12 @@ export function Chart(props: ChartProps) {
     const { left } = event.currentTarget.getBoundingClientRect()
     setAt(placeAt(event.clientX - left, width, times.length))
   }
+  const pick = (place: number | null) => {
+    const time = place === null ? undefined : times[place]
+    if (time !== undefined) onPick?.(time)
+  }
   const move = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') pick(shown)
     const to = stepAfter(event.key, shown, times.length)
     if (to === undefined) return
     setAt(to)
@@ -81,6 +88,8 @@ export function Chart(props: ChartProps) {
           onPointerMove={point}
           onPointerDown={point}
           onPointerLeave={() => setAt(null)}
+          onClick={() => pick(shown)}
+          data-picks={onPick !== undefined || undefined}
           onBlur={() => setAt(null)}
           onKeyDown={move}
         >

@@ -27,6 +27,8 @@ export function outdatedBy({ event, data }: LiveEvent): Outdated | null {
 /** Data of a domain that renders and page changes leave as it is. */
 const SETTLED = ['certificate', 'dns', 'proof', 'tokens', 'robots', 'redirects', 'versions']
 const COUNTS = ['traffic', 'traffic-paths']
+/** They take long to read, and are polled. */
+const POLLED = ['page-counts', 'traffic-before']
 const OF_ACCOUNT = ['incidents', 'integrations', 'session', 'plan', 'tags', 'templates']
 
 export function isOutdated({ kind, domain }: Outdated, [first, name, part]: readonly unknown[]): boolean {
@@ -37,7 +39,9 @@ export function isOutdated({ kind, domain }: Outdated, [first, name, part]: read
     case 'all':
       return true
     case 'pages':
-      return isOfDomain && part !== undefined && ![...SETTLED, ...COUNTS, 'warm'].includes(String(part))
+      return (
+        isOfDomain && part !== undefined && ![...SETTLED, ...COUNTS, ...POLLED, 'warm'].includes(String(part))
+      )
     case 'warm':
       return isOfDomain && part === 'warm'
     case 'visits': {

@@ -23,6 +23,7 @@ import { renderJobs } from './cache/jobs.ts'
 import { warms } from './cache/warm.ts'
 import { webhook } from './cache/webhook.ts'
 import { certificates } from './domains/certificate.ts'
+import { checklist } from './domains/checklist.ts'
 import { devices } from './domains/devices.ts'
 import { dns } from './domains/dns.ts'
 import { domains } from './domains/domains.ts'
@@ -123,6 +124,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   templates(app, parts) // /api/templates, /api/templates/:id/preview
   bulk(app, parts, options) // /api/bulk
   imports(app, parts, options) // /api/domains/import
+  checklist(app, parts) // /api/domains/:domain/checklist
   devices(app, parts) // /api/domains/:domain/devices, .../devices/check
   dns(app, parts, options) // /api/domains/check, /api/domains/:domain/dns, /api/dns, /api/dns/check
   egress(app, options) // /api/egress
@@ -130,7 +132,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   certificates(app, parts) // /api/domains/:domain/certificate
   renders(app, parts) // /api/domains/:domain/renders
   ruleTries(app, parts) // /api/domains/:domain/rules/try
-  pages(app, parts) // /api/domains/:domain/pages, .../pages/purge, .../pages/refresh
+  pages(app, parts) // /api/domains/:domain/pages, .../pages/purge, .../pages/refresh, .../pages/rerender
   inspections(app, parts) // /api/domains/:domain/pages/details, .../pages/source, /api/domains/:domain/inspections
   warms(app, parts, options) // /api/domains/:domain/warm
   cache(app, parts) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all

@@ -64,6 +64,7 @@ const PUBLIC_ERRORS = {
   webhook_token_limit: { status: 403, text: 'Webhook token limit reached (5 per domain)' },
   domain_not_found: { status: 404, text: 'Domain not found' },
   page_not_found: { status: 404, text: 'Page not found' },
+  incident_not_found: { status: 404, text: 'Incident not found' },
   inspection_not_found: { status: 404, text: 'Inspection not found' },
   rule_try_not_found: { status: 404, text: 'Rule try not found' },
   certificate_not_found: { status: 404, text: 'Certificate not found' },
@@ -145,6 +146,14 @@ const PUBLIC_ERRORS = {
 
 export type ErrorCode = keyof typeof PUBLIC_ERRORS
 
+/** All codes that answers have in `Prepaint-Error`. They do not change. */
+export const ERROR_CODES = (Object.keys(PUBLIC_ERRORS) as ErrorCode[]).filter(
+  (code) => codeTold(code) === code,
+)
+
+/** Programs go by it: several errors may have the same status, and texts are for people. */
+export const ERROR_HEADER = 'Prepaint-Error'
+
 type Details = ErrorOptions & {
   word?: string
   fields?: Record<string, unknown>
@@ -192,7 +201,12 @@ export function publicError(error: unknown): PublicError {
   const { status, text } = statusAndText(known.code, known.word)
   const body: PublicError['body'] = { error: text, ...known.fields }
   if (known.problems.length > 0) body['problems'] = known.problems
-  return { status, body, headers: known.headers }
+  return { status, body, headers: { [ERROR_HEADER]: codeTold(known.code), ...known.headers } }
+}
+
+/** Nobody is told that a key was valid once. */
+function codeTold(code: ErrorCode): ErrorCode {
+  return code === 'ended_api_key' ? 'invalid_api_key' : code
 }
 
 /** What clients are shown. `word` fills the gap that some texts have. */

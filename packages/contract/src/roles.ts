@@ -52,6 +52,7 @@ export const ACTIONS = {
   getUnrecognisedClients: { role: 'viewer', right: 'read' },
   getMonthOfRenders: { role: 'viewer', right: 'read' },
   getDevices: { role: 'viewer', right: 'read' },
+  getChecklist: { role: 'viewer', right: 'read' },
   getDns: { role: 'viewer', right: 'read' },
   getProof: { role: 'viewer', right: 'read' },
   listDns: { role: 'viewer', right: 'read' },
@@ -90,6 +91,7 @@ export const ACTIONS = {
   refreshAll: { role: 'editor', right: 'refresh' },
   purgePages: { role: 'editor', right: 'refresh' },
   refreshPages: { role: 'editor', right: 'refresh' },
+  rerenderPages: { role: 'editor', right: 'refresh' },
   createInspection: { role: 'editor', right: 'refresh' },
   tryRules: { role: 'editor', right: 'refresh' },
   checkDevices: { role: 'editor', right: 'refresh' },
@@ -102,6 +104,8 @@ export const ACTIONS = {
 
   updateDomain: { role: 'editor', right: 'write' },
   replaceTags: { role: 'editor', right: 'write' },
+  hideChecklist: { role: 'editor', right: 'write' },
+  updateIncident: { role: 'editor', right: 'write' },
   createTemplate: { role: 'editor', right: 'write' },
   updateTemplate: { role: 'editor', right: 'write' },
   deleteTemplate: { role: 'editor', right: 'write' },
@@ -163,7 +167,7 @@ export type Action = keyof typeof ACTIONS
 /** What each action of `POST /api/bulk` needs: what it needs for one domain. */
 export const BULK_NEEDS = {
   warm: 'startWarm',
-  rerender: 'refreshPages',
+  rerender: 'rerenderPages',
   purge: 'purgePages',
   tag: 'replaceTags',
   template: 'updateDomain',

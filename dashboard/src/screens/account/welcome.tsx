@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { ApiError } from '../../api/api-error.ts'
+import { isRefusal } from '../../api/api-error.ts'
 import { keepLinkToken, useLinkToken } from '../../api/link-token.ts'
 import { installationQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
@@ -67,7 +67,7 @@ export default function Welcome() {
     )
   }
   if (link.data !== undefined) return <UseLink token={token} link={link.data} />
-  if (link.error instanceof ApiError && link.error.status === 404) {
+  if (isRefusal(link.error, 'link_not_found')) {
     return (
       <BrokenLink why="The link was already used, has expired or is wrong. Ask the sender for a new one." />
     )

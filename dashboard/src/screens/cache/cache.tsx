@@ -1,16 +1,23 @@
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useDeferredValue, useMemo, useState } from 'react'
-import { type PageFilter, pagesQuery } from '../../api/queries.ts'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import { domainUrl, type PageFilter, pageCountsQuery, pagesQuery } from '../../api/queries.ts'
+import { request } from '../../api/request.ts'
+import { useRights } from '../../api/rights.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { isLong } from '../../live/changes.ts'
+import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
 import { May } from '../../parts/may.tsx'
+import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Empty, Loaded, Trouble } from '../../parts/states.tsx'
 import classes from './cache.module.css'
-import { PageChange } from './page-change.tsx'
-import { ORDERS, PageTable } from './page-table.tsx'
+import { type Deed, PageChange } from './page-change.tsx'
+import { isFiltered, NO_CONDITIONS, ORDERS, usePageFilter } from './page-filter.ts'
+import { PageFilters } from './page-filters.tsx'
+import { PageTable } from './page-table.tsx'
 import { NONE_SELECTED, type Selection, selectedCount } from './selection.ts'
 import { WebhookTokens } from './tokens.tsx'
 import { WarmSection } from './warm.tsx'
@@ -29,12 +36,10 @@ export default function DomainCache({ domain }: { domain: DomainWithSettings }) 
   )
 }
 
-const FIRST_FILTER: PageFilter = { search: '', match: 'contains', by: 'path', isDescending: false }
-
 /** The pages of a domain that match, with what is loaded of them. */
 function usePages(name: string, filter: PageFilter) {
   const queries = useQueryClient()
-  const query = pagesQuery(name, { ...filter, search: useDeferredValue(filter.search.trim()) })
+  const query = pagesQuery(name, { ...filter, search: filter.search.trim() })
   const pages = useInfiniteQuery({ ...query, placeholderData: (before) => before })
   const rows = useMemo(() => pages.data?.pages.flatMap((piece) => piece.pages) ?? [], [pages.data])
   const reload = () => queries.resetQueries({ queryKey: query.queryKey, exact: true })
@@ -51,18 +56,29 @@ function usePages(name: string, filter: PageFilter) {
   }
 }
 
+type Changing = { deed: Deed; selection: Selection }
+
 function CachedPages({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const [filter, setFilter] = useState(FIRST_FILTER)
+  const [filter, setFilter] = usePageFilter(name)
   const [selection, setSelection] = useState<Selection>(NONE_SELECTED)
-  const [changing, setChanging] = useState<'purge' | 'refresh' | null>(null)
+  const [changing, setChanging] = useState<Changing | null>(null)
   const { pages, rows, matching, reload, rereadAll } = usePages(name, filter)
+  const { by: _, isDescending: __, ...conditions } = filter
+  const counts = useQuery(pageCountsQuery(name, conditions)).data
+  const may = useRights()
   const selected = selectedCount(selection, matching)
-  const search = filter.search.trim()
+  const pagesOf = (chosen: Selection) => selectedCount(chosen, matching)
 
   const changeFilter = (change: Partial<PageFilter>) => {
-    setFilter({ ...filter, ...change })
-    if (change.search !== undefined || change.match !== undefined) setSelection(NONE_SELECTED)
+    setFilter(change)
+    const isSorted = Object.keys(change).every((field) => field === 'by' || field === 'isDescending')
+    if (!isSorted) setSelection(NONE_SELECTED)
+  }
+  const renderAgain = (path: string) => {
+    request('POST', `${domainUrl(name)}/pages/rerender`, { body: { paths: [path] } })
+      .then(() => notifyDone(`Rendering ${path} again. Crawlers get the stored page until then.`))
+      .catch((error: unknown) => notifyFailed('The page was not rendered', error))
   }
   return (
     <Loaded query={pages} rows={6}>
@@ -74,11 +90,14 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
                 domain={domain}
                 selected={selected}
                 matching={matching}
-                isSearching={search !== ''}
-                onChange={setChanging}
+                isFiltered={isFiltered(filter)}
+                onChange={(deed) =>
+                  setChanging({ deed, selection: selected === 0 ? { kind: 'matching' } : selection })
+                }
               />
             </May>
           </FilterBar>
+          <PageFilters filter={filter} counts={counts ?? undefined} onChange={changeFilter} />
           <div className="sheet sheet-flush">
             {rows.length > 0 ? (
               <PageTable
@@ -93,9 +112,17 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
                 onMore={() => {
                   if (!pages.isFetching) void pages.fetchNextPage()
                 }}
+                isDomainActive={domain.is_active}
+                onRenderAgain={may('rerenderPages') ? renderAgain : null}
+                onDeed={
+                  may('purgePages')
+                    ? (deed, path) =>
+                        setChanging({ deed, selection: { kind: 'some', paths: new Set([path]) } })
+                    : null
+                }
               />
             ) : (
-              <NoPages filter={filter} onClear={() => changeFilter({ search: '' })} />
+              <NoPages filter={filter} onClear={() => changeFilter(NO_CONDITIONS)} />
             )}
           </div>
           <ListState
@@ -111,11 +138,11 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
           )}
           {changing !== null && (
             <PageChange
-              deed={changing}
+              deed={changing.deed}
               domain={domain}
-              selection={selected === 0 ? { kind: 'matching' } : selection}
-              search={{ text: search, match: filter.match }}
-              pages={selected === 0 ? matching : selected}
+              selection={changing.selection}
+              filter={filter}
+              pages={pagesOf(changing.selection)}
               onDone={() => {
                 setSelection(NONE_SELECTED)
                 return rereadAll()
@@ -129,20 +156,31 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
   )
 }
 
+const TYPING_MS = 200
+
 function FilterBar(props: {
   filter: PageFilter
   onChange: (change: Partial<PageFilter>) => void
   children: React.ReactNode
 }) {
   const { filter, onChange } = props
+  const [search, setSearch] = useState(filter.search)
+  const later = useDebouncedCallback((text: string) => onChange({ search: text }), TYPING_MS)
+  // Cleared from elsewhere.
+  useEffect(() => {
+    if (filter.search === '') setSearch('')
+  }, [filter.search])
   return (
     <div className={classes.bar}>
       <TextInput
         label="Search"
         placeholder={filter.match === 'prefix' ? 'Beginning of a path, such as /blog/' : 'Part of a path'}
         type="search"
-        value={filter.search}
-        onChange={(event) => onChange({ search: event.currentTarget.value })}
+        value={search}
+        onChange={(event) => {
+          setSearch(event.currentTarget.value)
+          later(event.currentTarget.value)
+        }}
         className={classes.search}
       />
       <NativeSelect
@@ -158,7 +196,6 @@ function FilterBar(props: {
       />
       <NativeSelect
         label="Order"
-        className={classes.order}
         value={filter.by}
         onChange={(event) => {
           const by = ORDERS.find(({ order }) => order === event.currentTarget.value)?.order ?? 'path'
@@ -175,55 +212,73 @@ function PageButtons(props: {
   domain: DomainWithSettings
   selected: number
   matching: number
-  isSearching: boolean
-  onChange: (deed: 'purge' | 'refresh') => void
+  isFiltered: boolean
+  onChange: (deed: Deed) => void
 }) {
-  const { selected, isSearching } = props
+  const { selected, isFiltered: hasFilter, matching } = props
   const label = (verb: string) => {
     if (selected > 0) return `${verb} ${counted(selected, 'page')}`
-    return isSearching ? verb : `${verb} all`
+    return hasFilter ? `${verb} ${counted(matching, 'page')}` : `${verb} all`
   }
-  const isNothing = selected === 0 && isSearching
+  const isNothing = matching === 0
   return (
     <Group gap="xs" className={classes.deeds}>
+      <Button disabled={!props.domain.is_active || isNothing} onClick={() => props.onChange('rerender')}>
+        {`${label('Render')} again`}
+      </Button>
       <Button
         variant="default"
-        disabled={!props.domain.is_active || isNothing}
+        disabled={!props.domain.is_active || (isNothing && hasFilter)}
         onClick={() => props.onChange('refresh')}
       >
         {label('Refresh')}
       </Button>
-      <Button
-        variant="default"
-        disabled={isNothing || (selected === 0 && props.matching === 0)}
-        onClick={() => props.onChange('purge')}
-      >
+      <Button variant="default" disabled={isNothing} onClick={() => props.onChange('purge')}>
         {label('Purge')}
       </Button>
     </Group>
   )
 }
 
-function NoPages({ filter: { search, match }, onClear }: { filter: PageFilter; onClear: () => void }) {
-  if (search.trim() === '') {
+function NoPages({ filter, onClear }: { filter: PageFilter; onClear: () => void }) {
+  if (!isFiltered(filter)) {
     return (
       <Empty title="No page is cached yet">
         Pages appear here when the first crawler requests them, or when you warm the cache.
       </Empty>
     )
   }
+  const search = filter.search.trim()
+  const hasSearchOnly = !isFiltered({ ...filter, search: '' })
+  const verb = filter.match === 'prefix' ? 'begins with' : 'contains'
   return (
     <Empty
-      title={`No path ${match === 'prefix' ? 'begins with' : 'contains'} “${search.trim()}”`}
+      title={hasSearchOnly ? `No path ${verb} “${search}”` : `No page with ${filterWords(filter)}`}
       action={
         <Button variant="default" onClick={onClear}>
           Show all
         </Button>
       }
     >
-      {match === 'prefix' ? 'This search is case-sensitive.' : 'This search ignores case.'}
+      {search !== '' &&
+        (filter.match === 'prefix' ? 'This search is case-sensitive.' : 'This search ignores case.')}
     </Empty>
   )
+}
+
+/** Names the filters that are set. */
+function filterWords(filter: PageFilter): string {
+  const { status = '', freshness = '', outcome = '', variant = '', unvisited = '' } = filter
+  const either = (values: string) => values.replaceAll(',', ' or ')
+  const words: string[] = []
+  if (status !== '') words.push(`status ${either(status)}`)
+  if (freshness !== '') words.push(`freshness ${either(freshness)}`)
+  if (outcome === FAILED_OUTCOMES.join()) words.push('a failed last render')
+  else if (outcome !== '') words.push(`last render ${either(outcome)}`)
+  if (variant !== '') words.push(`a copy for ${either(variant)}`)
+  if (unvisited !== '') words.push(unvisited === 'true' ? 'no visit in 30 days' : 'a visit in 30 days')
+  if (filter.search.trim() !== '') words.push(`“${filter.search.trim()}” in its path`)
+  return words.join(' and ')
 }
 
 function ListState(props: {

@@ -1,11 +1,12 @@
 import { Alert, List, Stack, Text } from '@mantine/core'
 
-import { domainUrl } from '../../api/queries.ts'
+import { domainUrl, PAGE_FILTERS, type PageConditions } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Purged } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
+import { filterBody, isFiltered } from './page-filter.ts'
 import type { Selection } from './selection.ts'
 
 /** The limits of one request to the API: pages by their paths, and pages by search. */
@@ -13,35 +14,34 @@ const NAMED_MOST = 1_000
 const PURGED_MOST = 100_000
 const REFRESHED_MOST = 10_000
 
-type Deed = 'purge' | 'refresh'
-type Search = { text: string; match: 'contains' | 'prefix' }
+export type Deed = 'rerender' | 'refresh' | 'purge'
 
-const VERBS: Record<Deed, string> = { purge: 'Purge', refresh: 'Refresh' }
+const VERBS: Record<Deed, string> = { rerender: 'Render again', refresh: 'Refresh', purge: 'Purge' }
 
-/** The question before pages are purged or refreshed, with what happens then. */
+/** The question before pages are rendered again, refreshed or purged, with what happens then. */
 export function PageChange(props: {
   deed: Deed
   domain: DomainWithSettings
   selection: Selection
-  search: Search
+  filter: PageConditions
   pages: number
   onDone: () => Promise<void>
   onClose: () => void
 }) {
-  const { deed, domain, selection, search, pages } = props
+  const { deed, domain, selection, filter, pages } = props
   const name = domain.custom_domain
-  const isAll = selection.kind === 'matching' && search.text === ''
+  const isAll = selection.kind === 'matching' && !isFiltered(filter)
   const isTooMany = pages > mostPages(deed, selection, isAll)
   const what = isAll ? `all of ${name}` : counted(pages, 'page')
   const run = async () => {
-    notifyDone(await changePages(deed, name, isAll ? 'all' : choiceOf(selection, search)))
+    notifyDone(await changePages(deed, name, isAll ? 'all' : choiceOf(deed, selection, filter)))
     await props.onDone()
   }
   return (
     <ConfirmDialog
-      title={`${VERBS[deed]} ${what}?`}
+      title={deed === 'rerender' ? `Render ${what} again?` : `${VERBS[deed]} ${what}?`}
       label={VERBS[deed]}
-      isHarmless={deed === 'refresh'}
+      isHarmless={deed !== 'purge'}
       isOff={isTooMany}
       onClose={props.onClose}
       run={run}
@@ -51,7 +51,7 @@ export function PageChange(props: {
         {deed === 'purge' ? (
           <AfterPurge pages={pages} isAll={isAll} />
         ) : (
-          <AfterRefresh domain={domain} pages={pages} />
+          <AfterRender domain={domain} pages={pages} staysStored={deed === 'rerender'} />
         )}
       </Stack>
     </ConfirmDialog>
@@ -61,26 +61,36 @@ export function PageChange(props: {
 /** All pages of a domain can be purged at once, however many they are. */
 function mostPages(deed: Deed, selection: Selection, isAll: boolean): number {
   if (selection.kind === 'some') return NAMED_MOST
-  if (deed === 'refresh') return REFRESHED_MOST
+  if (deed !== 'purge') return REFRESHED_MOST
   return isAll ? Number.POSITIVE_INFINITY : PURGED_MOST
 }
 
-/** The pages of one request: by their paths, or by a search. */
-type Choice = { paths: string[] } | { search: string; match: Search['match'] }
+/** The pages of one request: by their paths, by a search, or by a filter. */
+type Choice =
+  | { paths: string[] }
+  | { search: string; match: PageConditions['match'] }
+  | { filter: Record<string, unknown> }
 
-/** Every path begins with `/`, so this search matches all pages. */
-const EVERY_PAGE: Choice = { search: '/', match: 'prefix' }
+/** Every path begins with `/`, so this filter finds all pages. */
+const EVERY_PAGE: Choice = { filter: { search: '/', match: 'prefix' } }
 
-function choiceOf(selection: Selection, search: Search): Choice {
+function choiceOf(deed: Deed, selection: Selection, filter: PageConditions): Choice {
   if (selection.kind === 'some') return { paths: [...selection.paths] }
-  return { search: search.text, match: search.match }
+  const hasSearchOnly = PAGE_FILTERS.every((name) => (filter[name] ?? '') === '')
+  // A purge by search also ends renders of pages that are not stored yet.
+  if (deed === 'purge' && hasSearchOnly) return { search: filter.search.trim(), match: filter.match }
+  return { filter: filterBody(filter) }
 }
 
 /** Returns what was done, in one sentence. */
 async function changePages(deed: Deed, domain: string, choice: Choice | 'all'): Promise<string> {
   const url = `${domainUrl(domain)}/pages`
-  if (deed === 'refresh') {
+  if (deed !== 'purge') {
     const body = choice === 'all' ? EVERY_PAGE : choice
+    if (deed === 'rerender') {
+      const { jobs } = await request<{ jobs: unknown[] }>('POST', `${url}/rerender`, { body })
+      return `Rendering ${counted(jobs.length, 'page')} of ${domain} again`
+    }
     const { message } = await request<{ message: string }>('POST', `${url}/refresh`, { body })
     return message
   }
@@ -100,17 +110,17 @@ function TooMany({ deed, isNamed }: { deed: Deed; isNamed: boolean }) {
       </Alert>
     )
   }
-  if (deed === 'refresh') {
+  if (deed !== 'purge') {
     return (
       <Alert color="yellow">
-        At most {count(REFRESHED_MOST)} pages can be changed at once. Search for a part of them, or purge all:
-        pages are rendered again on their next crawler visit.
+        At most {count(REFRESHED_MOST)} pages can be rendered at once. Filter a part of them, or warm the
+        cache.
       </Alert>
     )
   }
   return (
     <Alert color="yellow">
-      At most {count(PURGED_MOST)} pages can be changed at once. Search for a part of them.
+      At most {count(PURGED_MOST)} pages can be deleted at once. Filter a part of them.
     </Alert>
   )
 }
@@ -131,20 +141,26 @@ function AfterPurge({ pages, isAll }: { pages: number; isAll: boolean }) {
   )
 }
 
-function AfterRefresh({ domain, pages }: { domain: DomainWithSettings; pages: number }) {
+function AfterRender(props: { domain: DomainWithSettings; pages: number; staysStored: boolean }) {
+  const { domain, pages, staysStored } = props
   const left = Math.max(0, domain.monthly_render_limit - domain.renders_used)
   return (
     <>
       <List size="sm" spacing={4}>
         <List.Item>
-          {counted(pages, 'cached page')} {pages === 1 ? 'is' : 'are'} deleted and queued. Crawlers that
-          request one of them are served first.
+          {counted(pages, 'cached page')} {pages === 1 ? 'is' : 'are'}{' '}
+          {staysStored ? 'queued, and served until the new one is stored' : 'deleted and queued'}. Crawlers
+          that request one of them are served first.
         </List.Item>
         <List.Item>
           Up to {counted(pages, 'render')} count against the month: {count(domain.renders_used)} of{' '}
           {count(domain.monthly_render_limit)} are used.
         </List.Item>
-        <List.Item>A page that fails to render is no longer cached.</List.Item>
+        <List.Item>
+          {staysStored
+            ? 'A page that fails to render stays cached as it is.'
+            : 'A page that fails to render is no longer cached.'}
+        </List.Item>
       </List>
       {pages > left && (
         <Alert color="yellow">

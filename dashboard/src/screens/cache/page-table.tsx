@@ -1,32 +1,28 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table element needs all of its rows in the document.
-import { Anchor, Badge, Checkbox } from '@mantine/core'
+import { Badge, Checkbox } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { type CSSProperties, type KeyboardEvent, useId, useRef, useState } from 'react'
+import IconDots from '@tabler/icons-react/dist/esm/icons/IconDots.mjs'
+import IconRefresh from '@tabler/icons-react/dist/esm/icons/IconRefresh.mjs'
+import { type CSSProperties, type KeyboardEvent, lazy, Suspense, useId, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import type { PageFilter } from '../../api/queries.ts'
 import type { ListedPage, PageOrder } from '../../api/types.ts'
-import { bytes, visitedAgo } from '../../format.ts'
+import { ago, visitedAgo } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { scrollTo, useWindowedRows } from '../../parts/windowed-rows.ts'
 import { pagePath } from '../../route-map.ts'
 import classes from './cache.module.css'
+import { ORDERS } from './page-filter.ts'
 import { between, isSelected, NONE_SELECTED, type Selection, withSelected } from './selection.ts'
 
-/** Row heights in CSS pixels, as in the style sheet. */
-const ROW = { wide: 44, narrow: 88 }
-const MORE_BEFORE = 60
+/** The menu is loaded when the first one opens. */
+const PageMenu = lazy(async () => ({ default: (await import('./page-menu.tsx')).PageMenu }))
 
-export const ORDERS: readonly { order: PageOrder; title: string }[] = [
-  { order: 'path', title: 'Path' },
-  { order: 'status', title: 'Status' },
-  { order: 'size', title: 'Size' },
-  { order: 'rendered', title: 'Rendered' },
-  { order: 'fresh_until', title: 'Freshness' },
-  { order: 'last_crawler', title: 'Last crawler' },
-  { order: 'last_render', title: 'Last render' },
-]
+/** Row heights in CSS pixels, as in the style sheet. */
+const ROW = { wide: 40, narrow: 88 }
+const MORE_BEFORE = 60
 
 type Order = { by: PageFilter['by']; isDescending: boolean }
 
@@ -40,15 +36,26 @@ type Props = {
   onOrder: (order: Order) => void
   hasMore: boolean
   onMore: () => void
+  isDomainActive: boolean
+  /** Null: the role may not. */
+  onRenderAgain: ((path: string) => void) | null
+  onDeed: ((deed: 'purge' | 'refresh', path: string) => void) | null
 }
 
-/** One tab stop: arrows move, Enter opens, Space selects, Shift extends, Ctrl+A selects all matching pages. */
+const KEYS =
+  'Arrows move, Enter opens, Space selects, Shift extends, R renders the page again, M opens its menu.'
+
+/**
+ * One tab stop: arrows move, Enter opens, Space selects, Shift extends, Ctrl+A selects all matching pages, R renders again, M
+ * opens the menu.
+ */
 export function PageTable(props: Props) {
   const { domain, rows, selection } = props
   const id = useId()
   const rowHeight = useMediaQuery('(max-width: 45em)') === true ? ROW.narrow : ROW.wide
   const sight = useWindowedRows<HTMLDivElement>(rows.length, rowHeight)
-  const keyboard = useKeyboard(props, rowHeight, sight)
+  const [menuOf, setMenuOf] = useState<string | null>(null)
+  const keyboard = useKeyboard(props, rowHeight, sight, setMenuOf)
   const { at } = keyboard
   const scroll = () => {
     sight.onScroll()
@@ -59,6 +66,7 @@ export function PageTable(props: Props) {
     <div
       role="grid"
       aria-label={`Cached pages of ${domain}`}
+      aria-describedby={`${id}-keys`}
       aria-rowcount={props.matching + 1}
       aria-multiselectable
       aria-activedescendant={at >= sight.start && at < sight.end ? `${id}-${at}` : undefined}
@@ -67,6 +75,9 @@ export function PageTable(props: Props) {
       style={{ '--scroll-bar': `${sight.scrollBar}px` } as CSSProperties}
       onKeyDown={keyboard.press}
     >
+      <span id={`${id}-keys`} hidden>
+        {KEYS}
+      </span>
       <Head {...props} />
       <div ref={sight.ref} role="rowgroup" className={classes.body} onScroll={scroll}>
         <div role="presentation" className={classes.length} style={{ height: rows.length * rowHeight }}>
@@ -83,6 +94,11 @@ export function PageTable(props: Props) {
                 isSelected={isSelected(selection, page.path)}
                 isActive={row === at}
                 onToggle={keyboard.toggle}
+                isMenuOpen={menuOf === page.path}
+                onMenu={(isOpen) => setMenuOf(isOpen ? page.path : null)}
+                isDomainActive={props.isDomainActive}
+                onRenderAgain={props.onRenderAgain}
+                onDeed={props.onDeed}
               />
             )
           })}
@@ -95,8 +111,13 @@ export function PageTable(props: Props) {
 type Sight = ReturnType<typeof useWindowedRows<HTMLDivElement>>
 
 /** The active row, and what keys do to it. Shift extends the selection from the anchor, the last row chosen without it. */
-function useKeyboard(props: Props, rowHeight: number, { box, height }: Sight) {
-  const { domain, rows, selection, onSelect } = props
+function useKeyboard(
+  props: Props,
+  rowHeight: number,
+  { box, height }: Sight,
+  openMenu: (path: string) => void,
+) {
+  const { domain, rows, selection, onSelect, onRenderAgain } = props
   const [, navigate] = useLocation()
   const [active, setActive] = useState(0)
   const anchor = useRef(0)
@@ -126,6 +147,18 @@ function useKeyboard(props: Props, rowHeight: number, { box, height }: Sight) {
     navigate(pagePath(domain, path))
     return true
   }
+  const renderAgain = () => {
+    const path = paths[at]
+    if (path === undefined || onRenderAgain === null || !props.isDomainActive) return false
+    onRenderAgain(path)
+    return true
+  }
+  const openMenuOfRow = () => {
+    const path = paths[at]
+    if (path === undefined) return false
+    openMenu(path)
+    return true
+  }
   /** Returns whether the key means something here. */
   const act = (event: KeyboardEvent): boolean => {
     const rowsInSight = Math.max(1, Math.floor(height / rowHeight) - 1)
@@ -135,6 +168,8 @@ function useKeyboard(props: Props, rowHeight: number, { box, height }: Sight) {
       return true
     }
     if (event.key === 'Enter') return openPage(event)
+    if (isPlain(event, 'r')) return renderAgain()
+    if (isPlain(event, 'm')) return openMenuOfRow()
     if (event.key === ' ') toggle(at)
     else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) onSelect({ kind: 'matching' })
     else if (event.key === 'Escape') onSelect(NONE_SELECTED)
@@ -145,6 +180,10 @@ function useKeyboard(props: Props, rowHeight: number, { box, height }: Sight) {
     if (act(event)) event.preventDefault()
   }
   return { at, press, toggle }
+}
+
+function isPlain({ key, ctrlKey, metaKey, altKey }: KeyboardEvent, letter: string): boolean {
+  return key.toLowerCase() === letter && !ctrlKey && !metaKey && !altKey
 }
 
 /** Returns the row that a key moves to, or null if the key does not move. */
@@ -181,17 +220,26 @@ function Head({ rows, selection, onSelect, order, onOrder }: Props) {
           onChange={() => onSelect(areAll ? NONE_SELECTED : { kind: 'matching' })}
         />
       </span>
-      {ORDERS.map((column) => (
+      {COLUMNS.map((column) => (
         <ColumnHead key={column.order} column={column} order={order} onOrder={onOrder} />
       ))}
+      <span role="columnheader" tabIndex={-1}>
+        <span className="visually-hidden">Actions</span>
+      </span>
     </div>
   )
 }
 
 const ARROWS = { none: '', ascending: ' ↑', descending: ' ↓' } as const
 
+/** The size is an order without a column. */
+const COLUMNS = ORDERS.filter(({ order }) => order !== 'size')
+
 /** The columns that narrow windows leave out. */
-const HEAD_CLASSES: Partial<Record<PageOrder, string>> = { size: classes.size, rendered: classes.rendered }
+const HEAD_CLASSES: Partial<Record<PageOrder, string>> = {
+  rendered: classes.rendered,
+  last_crawler: classes.crawler,
+}
 
 /** A second press of the same head turns the order. */
 function ColumnHead(props: { column: (typeof ORDERS)[number]; order: Order; onOrder: Props['onOrder'] }) {
@@ -216,7 +264,7 @@ function directionOf(column: PageOrder, order: Order): keyof typeof ARROWS {
   return order.isDescending ? 'descending' : 'ascending'
 }
 
-function PageRow(props: {
+type RowProps = {
   id: string
   row: number
   top: number
@@ -225,7 +273,11 @@ function PageRow(props: {
   isSelected: boolean
   isActive: boolean
   onToggle: (row: number) => void
-}) {
+  isMenuOpen: boolean
+  onMenu: (isOpen: boolean) => void
+} & Pick<Props, 'isDomainActive' | 'onRenderAgain' | 'onDeed'>
+
+function PageRow(props: RowProps) {
   const { page } = props
   const { last_crawler: crawler, last_render: render } = page
   const cell = (className: string | undefined) => ({ role: 'gridcell', tabIndex: -1, className })
@@ -249,26 +301,22 @@ function PageRow(props: {
         />
       </span>
       <span {...cell(classes.path)}>
-        <Anchor
-          component={Link}
-          tabIndex={-1}
-          href={pagePath(props.domain, page.path)}
-          title={page.path}
-          size="sm"
-        >
-          {page.path}
-        </Anchor>
+        <Link tabIndex={-1} href={pagePath(props.domain, page.path)} title={page.path}>
+          <CutPath path={page.path} />
+        </Link>
       </span>
       <span {...cell(classes.status)}>
-        <Badge color={page.status < 400 ? 'gray' : 'yellow'}>{page.status}</Badge>
+        {page.status === 200 ? (
+          <span className="visually-hidden">200</span>
+        ) : (
+          <Badge color={page.status < 400 ? 'gray' : 'yellow'}>{page.status}</Badge>
+        )}
       </span>
-      <span {...cell(classes.size)}>{bytes(page.html_bytes)}</span>
+      <span {...cell(classes.fresh)}>
+        <FreshnessBar page={page} />
+      </span>
       <span {...cell(classes.rendered)}>
         <TimeText at={page.rendered_at} />
-      </span>
-      <span {...cell(classes.fresh)} title={FRESHNESS[page.freshness]}>
-        {page.freshness === 'fresh' ? 'expires ' : `${page.freshness} since `}
-        <TimeText at={page.fresh_until} />
       </span>
       <span {...cell(classes.crawler)}>
         {crawler === null ? (
@@ -285,8 +333,107 @@ function PageRow(props: {
         )}
       </span>
       <span {...cell(classes.outcome)}>
-        {render === null ? <span className="quiet">unknown</span> : <OutcomeBadge outcome={render.outcome} />}
+        <LastOutcome outcome={render?.outcome ?? null} />
+      </span>
+      <span {...cell(classes.actions)}>
+        <RowActions {...props} />
       </span>
     </div>
+  )
+}
+
+const PATH_END_CHARS = 16
+
+/** The middle is cut where there is no room, because paths often differ at their end. */
+function CutPath({ path }: { path: string }) {
+  if (path.length <= PATH_END_CHARS) return <span className={classes.pathEnd}>{path}</span>
+  return (
+    <span className={classes.cut}>
+      <span className={classes.pathStart}>{path.slice(0, -PATH_END_CHARS)}</span>
+      <span className={classes.pathEnd}>{path.slice(-PATH_END_CHARS)}</span>
+    </span>
+  )
+}
+
+const FRESHNESS_STEPS = { fresh: 4, stale: 3, kept: 2, gone: 1 } as const
+const FRESHNESS_NAMES = { fresh: 'Fresh', stale: 'Stale', kept: 'Kept', gone: 'Gone' } as const
+
+/** Four steps, with words for screen readers, on hover and in the active row. */
+function FreshnessBar({ page: { freshness, fresh_until: until } }: { page: ListedPage }) {
+  const name = FRESHNESS_NAMES[freshness]
+  const when = freshness === 'fresh' ? `expires ${ago(until)}` : `since ${ago(until)}`
+  return (
+    <>
+      <span
+        role="img"
+        aria-label={`${name}: ${when}`}
+        title={`${name}: ${when}. ${FRESHNESS[freshness]}`}
+        className={classes.steps}
+        data-freshness={freshness}
+      >
+        {[1, 2, 3, 4].map((step) => (
+          <span
+            key={step}
+            className={classes.step}
+            data-on={step <= FRESHNESS_STEPS[freshness] || undefined}
+          />
+        ))}
+      </span>
+      <span className={classes.freshName} aria-hidden>
+        {name}
+      </span>
+    </>
+  )
+}
+
+/** The usual outcome says nothing new. */
+function LastOutcome({ outcome }: { outcome: string | null }) {
+  if (outcome === null) return <span className="quiet">unknown</span>
+  if (outcome === 'rendered' || outcome === 'static')
+    return <span className="visually-hidden">{outcome}</span>
+  return <OutcomeBadge outcome={outcome} />
+}
+
+function RowActions(props: RowProps) {
+  const { page, domain, onRenderAgain, onDeed, onMenu } = props
+  const { path } = page
+  return (
+    <>
+      {onRenderAgain !== null && (
+        <button
+          type="button"
+          tabIndex={-1}
+          className={classes.again}
+          aria-label={`Render ${path} again`}
+          disabled={!props.isDomainActive}
+          onClick={() => onRenderAgain(path)}
+        >
+          <IconRefresh size={16} aria-hidden />
+          <span className={classes.againName}>Render again</span>
+        </button>
+      )}
+      <button
+        type="button"
+        tabIndex={-1}
+        className={classes.more}
+        aria-label={`More for ${path}`}
+        aria-haspopup="menu"
+        aria-expanded={props.isMenuOpen}
+        onClick={() => onMenu(true)}
+      >
+        <IconDots size={16} aria-hidden />
+      </button>
+      {props.isMenuOpen && (
+        <Suspense fallback={null}>
+          <PageMenu
+            domain={domain}
+            path={path}
+            isActive={props.isDomainActive}
+            onDeed={onDeed === null ? null : (deed) => onDeed(deed, path)}
+            close={() => onMenu(false)}
+          />
+        </Suspense>
+      )}
+    </>
   )
 }

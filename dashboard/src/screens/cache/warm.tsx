@@ -157,7 +157,11 @@ function WarmProgress({ warm, domain }: { warm: Warm; domain: string }) {
         </Note>
       )}
       {warm.failed > 0 && (
-        <Anchor component={Link} href={rendersPath(domain, FAILED_OUTCOMES.join())} size="sm">
+        <Anchor
+          component={Link}
+          href={rendersPath(domain, FAILED_OUTCOMES.join(), { priority: 'warm' })}
+          size="sm"
+        >
           Show the failed renders
         </Anchor>
       )}

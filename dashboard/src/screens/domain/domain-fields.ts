@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/api-error.ts'
+import { isRefusal } from '../../api/api-error.ts'
 import { request } from '../../api/request.ts'
 import type { DomainCheck } from '../../api/types.ts'
 
@@ -76,7 +76,7 @@ export function useDomainCheck(field: Field, typed: string, isComplete: boolean)
 /** Returns null while the field was not checked. A check that failed says nothing, except that there were too many. */
 function findingOf(field: Field, check: DomainCheck | undefined, error: unknown): FieldCheck | null {
   if (check !== undefined) return field === 'custom_domain' ? nameCheck(check) : originCheck(check)
-  if (error instanceof ApiError && error.status === 429) return { isGood: true, text: error.message }
+  if (isRefusal(error, 'too_many_checks')) return { isGood: true, text: error.message }
   return null
 }
 

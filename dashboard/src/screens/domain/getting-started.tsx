@@ -1,23 +1,24 @@
 import { Button, Stack, Text } from '@mantine/core'
 import IconCircleCheck from '@tabler/icons-react/dist/esm/icons/IconCircleCheck.mjs'
 import IconCircleDashed from '@tabler/icons-react/dist/esm/icons/IconCircleDashed.mjs'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 
-import { dnsQuery, integrationQuery, pageCountQuery } from '../../api/queries.ts'
+import { checklistQuery, domainUrl, integrationQuery, isFinished } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
+import { useRights } from '../../api/rights.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
-import type { DomainWithSettings } from '../../api/types.ts'
+import type { Checklist, DomainWithSettings } from '../../api/types.ts'
 import { isBehindFront } from '../../installation.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { domainPath, pagePath } from '../../route-map.ts'
+import { domainPath, pagePath, ROUTES } from '../../route-map.ts'
 import classes from './getting-started.module.css'
 
 export function FirstSteps({ add }: { add: ReactNode }) {
   return (
-    <Checklist>
+    <ChecklistFrame>
       <Step title="Add a domain" isDone={false} action={add}>
         Enter the domain that visitors use and the server of your site. Crawlers then get rendered pages;
         people get your site, unchanged.
@@ -31,62 +32,37 @@ export function FirstSteps({ add }: { add: ReactNode }) {
       <Step title="First crawler visit" isDone={false}>
         {CRAWLER_NOTE}
       </Step>
-    </Checklist>
+    </ChecklistFrame>
   )
 }
 
+/** The first steps of a domain, until all are done or somebody hides them. The server keeps what is done. */
 export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const [isHidden, setHidden] = useState(() => readHidden(name))
-  const pages = useQuery(pageCountQuery(name))
-  const integration = useQuery(integrationQuery(name))
-  const state = integration.data?.state ?? 'not_seen'
-  const isBehind = isBehindFront({ way: domain.settings.way, state })
-  const dns = useQuery({ ...dnsQuery(name), enabled: !isBehind })
-  const summaries = useQuery(trafficSummariesQuery)
-  const crawler = summaries.data?.find(({ domain }) => domain === name)?.last_crawler ?? null
-  // A site behind a front needs no certificate here: its steps end with the first crawler.
-  const isLoaded = integration.data !== undefined && summaries.data !== undefined
-  const isSetUp = isBehind && (!isLoaded || (state !== 'not_seen' && crawler !== null))
-  if (isHidden || isSetUp) return null
+  const queries = useQueryClient()
+  const may = useRights()
+  const { data: checklist } = useQuery(checklistQuery(name))
+  const hide = useMutation({
+    mutationFn: () => request('PUT', `${domainUrl(name)}/checklist`, { body: { is_hidden: true } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: checklistQuery(name).queryKey }),
+    onError: (error) => notifyFailed('The steps stay', error),
+  })
+  if (checklist === undefined || isFinished(checklist)) return null
+  const isDone = (item: Checklist['items'][number]['item']) =>
+    checklist.items.some((each) => each.item === item && each.done_at !== null)
   return (
-    <Checklist
-      onHide={() => {
-        setHidden(true)
-        hide(name)
-      }}
-    >
-      <Step title="Add a domain" isDone>
-        {name} was added.
-      </Step>
+    <ChecklistFrame onHide={may('hideChecklist') ? () => hide.mutate() : undefined}>
       <Step
         title="See a page as a crawler sees it"
-        isDone={(pages.data ?? 0) > 0}
-        action={<RenderHomePage domain={name} isCached={(pages.data ?? 0) > 0} />}
+        isDone={isDone('rendered')}
+        action={may('refresh') && <RenderHomePage domain={name} isCached={isDone('rendered')} />}
       >
         Before any change: compare the rendered page with the page for people.
       </Step>
-      {!isBehind ? (
-        <Step
-          title="Point the DNS here"
-          isDone={dns.data?.state === 'reaches-us' || state === 'proxy'}
-          action={<Button {...BUTTON} component="a" href="#connect" children="Show the record" />}
-        >
-          One record at your DNS provider. The check is repeated every 20 seconds. You can also keep the DNS
-          and add a middleware.
-        </Step>
-      ) : (
-        <Step
-          title="Add the middleware"
-          isDone={state !== 'not_seen'}
-          action={<Button {...BUTTON} component="a" href="#connect" children="Show the file" />}
-        >
-          One file of your web server, CDN or application. This step is done once it sends a crawler.
-        </Step>
-      )}
+      <RequestsStep domain={domain} isDone={isDone('requests')} />
       <Step
         title="First crawler visit"
-        isDone={crawler !== null}
+        isDone={isDone('crawler')}
         action={
           <Button
             {...BUTTON}
@@ -96,10 +72,65 @@ export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
           />
         }
       >
-        {crawler === null ? CRAWLER_NOTE : visitText(crawler.name)}
+        {isDone('crawler') ? <LastCrawler domain={name} /> : CRAWLER_NOTE}
       </Step>
-    </Checklist>
+      <Step
+        title="Have somebody told of trouble"
+        isDone={isDone('notified')}
+        action={
+          may('putNotifications') && (
+            <Button {...BUTTON} component={Link} href={ROUTES.notifications} children="Open notifications" />
+          )
+        }
+      >
+        By e-mail, or by an event to a program of yours or to Slack.
+      </Step>
+      <Step
+        title="Invite your team"
+        isDone={isDone('team')}
+        action={
+          may('inviteMember') && (
+            <Button {...BUTTON} component={Link} href={ROUTES.members} children="Open members" />
+          )
+        }
+      >
+        Each person has a role, from a client who only looks to an owner.
+      </Step>
+    </ChecklistFrame>
   )
+}
+
+/** How requests come here: by the DNS, or by a front of the site. */
+function RequestsStep({ domain, isDone }: { domain: DomainWithSettings; isDone: boolean }) {
+  const { data } = useQuery(integrationQuery(domain.custom_domain))
+  const isBehind = isBehindFront({ way: domain.settings.way, state: data?.state ?? 'not_seen' })
+  if (isBehind) {
+    return (
+      <Step
+        title="Add the middleware"
+        isDone={isDone}
+        action={<Button {...BUTTON} component="a" href="#connect" children="Show the file" />}
+      >
+        One file of your web server, CDN or application. This step is done once it sends a request.
+      </Step>
+    )
+  }
+  return (
+    <Step
+      title="Point the DNS here"
+      isDone={isDone}
+      action={<Button {...BUTTON} component="a" href="#connect" children="Show the record" />}
+    >
+      One record at your DNS provider. This step is done once a request arrives. You can also keep the DNS and
+      add a middleware.
+    </Step>
+  )
+}
+
+function LastCrawler({ domain }: { domain: string }) {
+  const { data } = useQuery(trafficSummariesQuery)
+  const crawler = data?.find((each) => each.domain === domain)?.last_crawler ?? null
+  return crawler === null ? 'A crawler has visited.' : visitText(crawler.name)
 }
 
 const CRAWLER_NOTE = 'Appears here seconds after it happens.'
@@ -127,7 +158,7 @@ function RenderHomePage({ domain, isCached }: { domain: string; isCached: boolea
   )
 }
 
-function Checklist({ onHide, children }: { onHide?: () => void; children: ReactNode }) {
+function ChecklistFrame({ onHide, children }: { onHide?: (() => void) | undefined; children: ReactNode }) {
   return (
     <Section
       title="Getting started"
@@ -161,23 +192,4 @@ function Step(props: { title: string; isDone: boolean; action?: ReactNode; child
       {action}
     </li>
   )
-}
-
-const keyOf = (domain: string) => `getting-started-hidden ${domain}`
-
-function readHidden(domain: string): boolean {
-  // The browser may disable storage.
-  try {
-    return localStorage.getItem(keyOf(domain)) !== null
-  } catch {
-    return false
-  }
-}
-
-function hide(domain: string): void {
-  try {
-    localStorage.setItem(keyOf(domain), '1')
-  } catch {
-    // Hidden until the next visit.
-  }
 }

@@ -30,7 +30,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
         </Alert>
       )}
       <AskedProof domain={name} />
-      {!domain.ssl_enabled && <DomainSteps domain={domain} />}
+      <DomainSteps domain={domain} />
       <HealthSentence domain={name} />
       <FrontSection domain={domain} />
       <div className="columns">

@@ -1,16 +1,31 @@
-import { Anchor, Badge, List, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
-import { incidentsQuery } from '../../api/notification-queries.ts'
-import type { Incident } from '../../api/types.ts'
-import { type FactRow, Facts, Page, Section } from '../../parts/page.tsx'
+import { Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useSearchParams } from 'wouter'
+import {
+  channelsQuery,
+  type IncidentFilter,
+  incidentListQuery,
+  incidentsQuery,
+} from '../../api/notification-queries.ts'
+import { domainsQuery } from '../../api/queries.ts'
+import { useRights } from '../../api/rights.ts'
+import type { Domain, Incident } from '../../api/types.ts'
+import { counted } from '../../format.ts'
+import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
-import { TimeText } from '../../parts/time-text.tsx'
-import { pagePath, ROUTES } from '../../route-map.ts'
+import { incidentsPath, ROUTES } from '../../route-map.ts'
+import { StateShape } from '../sites/state-shape.tsx'
+import { IncidentCard } from './incident-card.tsx'
+import { groupsOf, type IncidentGroup, serverOfOrigin } from './incident-groups.ts'
+import classes from './incidents.module.css'
 import { kindTitle } from './kind-title.ts'
 
 export default function Incidents() {
-  const incidents = useQuery(incidentsQuery())
+  const [filter, change] = useIncidentFilter()
+  const incidents = useInfiniteQuery(incidentListQuery(filter))
+  const domains = useQuery(domainsQuery).data ?? []
+  const list = incidents.data?.pages.flatMap((part) => part.incidents)
   return (
     <Page
       title="Incidents"
@@ -24,56 +39,195 @@ export default function Incidents() {
         </>
       }
     >
-      <Loaded query={incidents}>{(list) => <IncidentList incidents={list} />}</Loaded>
+      <Filters filter={filter} domains={domains} change={change} />
+      <Loaded query={{ data: list, error: incidents.error, refetch: incidents.refetch }}>
+        {(shown) => <IncidentList incidents={shown} domains={domains} filter={filter} change={change} />}
+      </Loaded>
+      {incidents.hasNextPage && (
+        <Group justify="center">
+          <Button
+            variant="default"
+            loading={incidents.isFetchingNextPage}
+            onClick={() => incidents.fetchNextPage()}
+          >
+            Show older incidents
+          </Button>
+        </Group>
+      )}
     </Page>
   )
 }
 
-function IncidentList({ incidents }: { incidents: readonly Incident[] }) {
-  if (incidents.length === 0) {
-    return <Empty title="Nothing wrong">Incidents of the last 400 days are listed here.</Empty>
+const NO_FILTER: IncidentFilter = { state: null, domain: null, kind: null }
+
+type Change = (changed: Partial<IncidentFilter>) => void
+
+/** The filter in the address. Changes make no entry in the browser's history. */
+function useIncidentFilter(): [IncidentFilter, Change] {
+  const [params, setParams] = useSearchParams()
+  const filter: IncidentFilter = {
+    state: (['open', 'resolved'] as const).find((state) => state === params.get('state')) ?? null,
+    domain: params.get('domain'),
+    kind: INCIDENT_KINDS.find((kind) => kind === params.get('kind')) ?? null,
   }
-  return incidents.map((incident) => <OneIncident key={incident.id} incident={incident} />)
+  const change: Change = (changed) => {
+    const query = new URLSearchParams()
+    for (const [name, value] of Object.entries({ ...filter, ...changed })) {
+      if (value !== null) query.set(name, value)
+    }
+    setParams(query, { replace: true })
+  }
+  return [filter, change]
 }
 
-function OneIncident({ incident }: { incident: Incident }) {
-  const { domain, kind, state, summary, evidence } = incident
-  const isOpen = state === 'open'
+const STATES = [
+  { value: '', label: 'Open and resolved' },
+  { value: 'open', label: 'Open' },
+  { value: 'resolved', label: 'Resolved' },
+]
+
+const KIND_OPTIONS = [
+  { value: '', label: 'All kinds' },
+  ...INCIDENT_KINDS.map((kind) => ({ value: kind, label: kindTitle(kind) })),
+]
+
+function Filters(props: { filter: IncidentFilter; domains: readonly Domain[]; change: Change }) {
+  const { filter, domains, change } = props
+  const names = domains.map(({ custom_domain: name }) => name)
+  // It may have been deleted since the link was made.
+  if (filter.domain !== null && !names.includes(filter.domain)) names.push(filter.domain)
   return (
-    <Section
-      title={`${domain}: ${kindTitle(kind)}`}
-      lead={summary}
-      actions={<Badge color={isOpen ? 'red' : 'paint'}>{isOpen ? 'Open' : 'Resolved'}</Badge>}
-    >
-      <Facts rows={incidentFacts(incident)} />
-      <List size="sm">
-        {evidence.pages.map(({ path, outcome, detail }) => (
-          <List.Item key={path} className="break">
-            <Anchor component={Link} href={pagePath(domain, path)} size="sm" underline="always">
-              {path}
-            </Anchor>
-            : {outcome} {detail}
-          </List.Item>
-        ))}
-      </List>
-    </Section>
+    <div className={classes.filters}>
+      <NativeSelect
+        label="State"
+        data={STATES}
+        value={filter.state ?? ''}
+        onChange={(event) => {
+          const state = event.currentTarget.value
+          change({ state: state === 'open' || state === 'resolved' ? state : null })
+        }}
+      />
+      <NativeSelect
+        label="Site"
+        data={[{ value: '', label: 'All sites' }, ...names.map((name) => ({ value: name, label: name }))]}
+        value={filter.domain ?? ''}
+        onChange={(event) => change({ domain: event.currentTarget.value || null })}
+      />
+      <NativeSelect
+        label="Kind"
+        data={KIND_OPTIONS}
+        value={filter.kind ?? ''}
+        onChange={(event) => {
+          const chosen = event.currentTarget.value
+          change({ kind: INCIDENT_KINDS.find((kind) => kind === chosen) ?? null })
+        }}
+      />
+    </div>
   )
 }
 
-function incidentFacts({ state, since, resolved_at: endedAt, resolution, evidence }: Incident): FactRow[] {
-  const facts: FactRow[] = [['Since', <TimeText key="since" at={since} />]]
-  if (endedAt !== null) facts.push([`Ended (${resolution})`, <TimeText key="ended" at={endedAt} />])
-  for (const { what, at } of changesBefore(evidence.changes, since)) {
-    facts.push([`Changed before: ${what}`, <TimeText key={at} at={at} />])
-  }
-  if (state === 'open') facts.push(['What to do', evidence.advice])
-  return facts
+function IncidentList(props: {
+  incidents: readonly Incident[]
+  domains: readonly Domain[]
+  filter: IncidentFilter
+  change: Change
+}) {
+  const { incidents, domains, filter, change } = props
+  if (incidents.length === 0) return <NoIncidents filter={filter} change={change} />
+  const origins = new Map(domains.map((domain) => [domain.custom_domain, domain.origin_url]))
+  const groups = groupsOf(incidents, (domain) => serverOfOrigin(origins.get(domain)))
+  const open = groups.filter((group) => group.incidents[0]?.state === 'open')
+  const resolved = groups.filter((group) => group.incidents[0]?.state !== 'open')
+  return (
+    <Stack gap="md">
+      {open.length === 0 && filter.state !== 'resolved' && (
+        <Empty title="Nothing wrong">
+          <Told />
+        </Empty>
+      )}
+      {open.map((group) => (
+        <IncidentGroupOrCard key={group.key} group={group} />
+      ))}
+      {resolved.length > 0 && (
+        <details className={classes.resolved} open={filter.state === 'resolved' || undefined}>
+          <summary>{counted(resolved.length, 'resolved incident')}</summary>
+          <Stack gap="md">
+            {resolved.map((group) => (
+              <IncidentGroupOrCard key={group.key} group={group} />
+            ))}
+          </Stack>
+        </details>
+      )}
+    </Stack>
+  )
 }
 
-/** Earlier versions recorded what changed after the problem began, too. That cannot be its cause. */
-function changesBefore(changes: Incident['evidence']['changes'] | undefined, since: string) {
-  // Clients do not see what was changed.
-  return (changes ?? []).filter(({ at }) => Date.parse(at) <= Date.parse(since))
+/** One incident as a card, several with one cause below one line. */
+function IncidentGroupOrCard({ group: { kind, incidents } }: { group: IncidentGroup }) {
+  const [first] = incidents
+  if (first === undefined) return null
+  if (incidents.length === 1) return <IncidentCard incident={first} />
+  return (
+    <details className={classes.group} open>
+      <summary>
+        <StateShape state="trouble" />
+        {kindTitle(kind)} on {counted(incidents.length, 'site')}, same server
+      </summary>
+      <Stack gap="md">
+        {incidents.map((incident) => (
+          <IncidentCard key={incident.id} incident={incident} />
+        ))}
+      </Stack>
+    </details>
+  )
+}
+
+function NoIncidents({ filter, change }: { filter: IncidentFilter; change: Change }) {
+  const { state, domain, kind } = filter
+  if (domain === null && kind === null && state !== 'resolved') {
+    return (
+      <Empty title="Nothing wrong">
+        <Told /> Incidents of the last 400 days are listed here.
+      </Empty>
+    )
+  }
+  const words = [
+    state === null ? '' : state,
+    kind === null ? '' : `“${kindTitle(kind)}”`,
+    domain === null ? '' : `of ${domain}`,
+  ]
+  return (
+    <Empty
+      title={`No incident: ${words.filter((word) => word !== '').join(' ')}`}
+      action={
+        <Button variant="default" onClick={() => change(NO_FILTER)}>
+          Show all incidents
+        </Button>
+      }
+    >
+      Incidents are kept for 400 days.
+    </Empty>
+  )
+}
+
+/** Says who hears of trouble. */
+function Told() {
+  const may = useRights()('getNotifications')
+  const { data } = useQuery({ ...channelsQuery, enabled: may })
+  const emails = data?.emails.filter(({ state }) => state === 'confirmed').map(({ email }) => email) ?? []
+  if (data === undefined) return null
+  return (
+    <>
+      {data.by_mail && emails.length > 0
+        ? `Trouble is told to ${emails.join(', ')}`
+        : 'Nobody is told of trouble by e-mail'}{' '}
+      ·{' '}
+      <Anchor component={Link} href={ROUTES.notifications} inherit underline="always">
+        Change
+      </Anchor>
+      .{' '}
+    </>
+  )
 }
 
 /** The health of a domain in one sentence. */
@@ -94,7 +248,7 @@ function OpenIncidents({ incidents }: { incidents: readonly Incident[] }) {
   return (
     <Text className="break">
       <strong>{kindTitle(first.kind)}.</strong> {first.summary}{' '}
-      <Anchor component={Link} href={ROUTES.incidents} underline="always">
+      <Anchor component={Link} href={incidentsPath(first.domain)} underline="always">
         {incidents.length === 1 ? 'Show the incident' : `Show ${incidents.length} incidents`}
       </Anchor>
     </Text>

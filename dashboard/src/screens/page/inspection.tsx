@@ -16,7 +16,8 @@ import { Empty, Loaded, NotFound } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { domainPath, type PageView, pagePath } from '../../route-map.ts'
-import { PageChange } from '../cache/page-change.tsx'
+import { type Deed, PageChange } from '../cache/page-change.tsx'
+import { NO_CONDITIONS } from '../cache/page-filter.ts'
 import { RenderRecord } from '../domain/renders.tsx'
 import { Compare } from './compare.tsx'
 import { PageFactsView } from './facts.tsx'
@@ -89,7 +90,7 @@ function Head({ domain, page }: ViewProps) {
   const name = domain.custom_domain
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const [changing, setChanging] = useState<'purge' | 'refresh' | null>(null)
+  const [changing, setChanging] = useState<Deed | null>(null)
   return (
     <Stack gap="xs">
       <Anchor component={Link} href={domainPath('domainCache', name)} size="sm">
@@ -109,6 +110,11 @@ function Head({ domain, page }: ViewProps) {
           >
             Open
           </Button>
+          <May action="rerenderPages">
+            <Button disabled={!domain.is_active || stored === null} onClick={() => setChanging('rerender')}>
+              Render again
+            </Button>
+          </May>
           <May action="purgePages">
             <Button variant="default" disabled={!domain.is_active} onClick={() => setChanging('refresh')}>
               Refresh
@@ -125,7 +131,7 @@ function Head({ domain, page }: ViewProps) {
           deed={changing}
           domain={domain}
           selection={{ kind: 'some', paths: new Set([path]) }}
-          search={{ text: '', match: 'contains' }}
+          filter={NO_CONDITIONS}
           pages={1}
           onDone={async () => {
             await queries.invalidateQueries({ queryKey: ['domains', name] })

@@ -3,17 +3,18 @@ import { monthName } from '@prepaint/contract/notifications/monthly-words.ts'
 import { REPORT_FIGURES, reportFacts } from '@prepaint/contract/notifications/report-words.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../../api/api-error.ts'
+import { isRefusal } from '../../api/api-error.ts'
 import { incidentsQuery, reportQuery } from '../../api/notification-queries.ts'
 import { portfolioQuery } from '../../api/portfolio-queries.ts'
 import { sharedPagesQuery, sharedQuery } from '../../api/queries.ts'
 import { monthlyReportQuery } from '../../api/report-queries.ts'
 import { callerHeaders } from '../../api/request.ts'
 import { shareToken } from '../../api/share-token.ts'
-import { RANGES, type Range, trafficQuery } from '../../api/traffic-queries.ts'
+import { RANGES, type Range, trafficBeforeQuery, trafficQuery } from '../../api/traffic-queries.ts'
 import type { Shared } from '../../api/types.ts'
 import { crawlerName } from '../../crawler-categories.ts'
 import { count, exactTime, percent } from '../../format.ts'
+import { Choice } from '../../parts/choice.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Facts, Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -24,7 +25,7 @@ import { kindTitle } from '../notifications/kind-title.ts'
 import { MonthReport } from '../reports/month-report.tsx'
 import { shortDifference } from '../sites/site-groups.ts'
 import { StateShape } from '../sites/state-shape.tsx'
-import { Choice, TrafficCharts, TrafficTiles } from '../traffic/charts.tsx'
+import { TrafficCharts, TrafficTiles } from '../traffic/charts.tsx'
 import { useSharedEvents } from './share-events.ts'
 import classes from './share-view.module.css'
 
@@ -34,7 +35,7 @@ export default function SharedScreen() {
   const shared = useQuery({ ...sharedQuery, retry: false, refetchInterval: 60_000 })
   const account = shared.data?.account
   useBrand(account?.branding, account?.name ?? '')
-  if (shared.error instanceof ApiError && [401, 403].includes(shared.error.status)) return <Ended />
+  if (isRefusal(shared.error, 'share_link_invalid', 'account_suspended')) return <Ended />
   return (
     <main className={classes.frame}>
       <Group justify="space-between" className={classes.noPrint}>
@@ -172,7 +173,10 @@ const STATES = {
 
 function SharedTraffic({ domain }: { domain: string | null }) {
   const [range, setRange] = useState<Range>(RANGES[1])
-  const traffic = useQuery(trafficQuery(domain, range))
+  const period = { range, day: null }
+  const traffic = useQuery(trafficQuery(domain, period))
+  const before = useQuery(trafficBeforeQuery(domain, period)).data ?? null
+  const shownBefore = before !== null && before.totals.visits > 0 ? before : null
   const choose = (name: Range['name']) => setRange(RANGES.find((each) => each.name === name) ?? RANGES[1])
   return (
     <Stack gap="lg">
@@ -189,8 +193,8 @@ function SharedTraffic({ domain }: { domain: string | null }) {
             </div>
           ) : (
             <>
-              <TrafficTiles traffic={data} />
-              <TrafficCharts traffic={data} range={range} />
+              <TrafficTiles traffic={data} before={shownBefore?.totals ?? null} />
+              <TrafficCharts traffic={data} before={shownBefore} period={period} />
             </>
           )
         }

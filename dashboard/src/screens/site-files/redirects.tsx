@@ -2,7 +2,7 @@ import { Alert, Badge, Button, FileButton, Group, Stack, Textarea, TextInput } f
 import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
-import { ApiError } from '../../api/api-error.ts'
+import { isRefusal } from '../../api/api-error.ts'
 import { request } from '../../api/request.ts'
 import { redirectsQuery, redirectsUrl } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Redirect } from '../../api/types.ts'
@@ -51,10 +51,10 @@ function RedirectEditor(props: { name: string; redirects: readonly Redirect[]; e
       notifyDone('Saved. The redirects are in force.')
     },
     onError: (error) => {
-      if (error instanceof ApiError && error.status === 412) void reload()
+      if (isRefusal(error, 'changed_meanwhile')) void reload()
     },
   })
-  const isOutdated = save.error instanceof ApiError && save.error.status === 412
+  const isOutdated = isRefusal(save.error, 'changed_meanwhile')
   return (
     <EditForm
       isDirty={edited !== null}

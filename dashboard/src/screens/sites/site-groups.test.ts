@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { PortfolioDomain } from '../../api/types.ts'
-import { causesOf, difference, groupsOf, shortDifference, weekText } from './site-groups.ts'
+import { difference } from '../../format.ts'
+import { causesOf, groupsOf, shortDifference, weekText } from './site-groups.ts'
 
 const site = (
   state: PortfolioDomain['state'],

@@ -1,6 +1,6 @@
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import type { PortfolioDomain } from '../../api/types.ts'
-import { count, percent } from '../../format.ts'
+import { count, difference } from '../../format.ts'
 
 type Group = { title: string; sites: PortfolioDomain[] }
 
@@ -43,16 +43,7 @@ export function capitalised(words: string): string {
   return words[0]!.toUpperCase() + words.slice(1)
 }
 
-/** Writes `12% more`, `3% less` or `as many`; empty where there was nothing before. */
-export function difference(now: number, before: number): string {
-  if (before === 0) return ''
-  const change = (now - before) / before
-  if (Math.abs(change) < 0.005) return 'as many'
-  const size = percent(Math.round(Math.abs(change) * 100) / 100)
-  return change > 0 ? `${size} more` : `${size} less`
-}
-
-/** The same for a narrow column: `+12%`. */
+/** The difference for a narrow column: `+12%`. */
 export function shortDifference(now: number, before: number): string {
   if (before === 0) return ''
   const change = Math.round(((now - before) / before) * 100)

@@ -1,9 +1,11 @@
 import { useState } from 'react'
 
-import type { Range } from '../../api/traffic-queries.ts'
+import { Link } from 'wouter'
+import { type Period, stepOf } from '../../api/traffic-queries.ts'
 import type { Traffic } from '../../api/types.ts'
 import { Chart } from '../../charts/chart.tsx'
-import { compact, count, milliseconds, percent } from '../../format.ts'
+import { compact, count, difference, milliseconds, percent } from '../../format.ts'
+import { Choice } from '../../parts/choice.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
 import {
@@ -14,26 +16,63 @@ import {
   byVerdict,
   hitRatioOf,
   peopleOf,
+  ratioBefore,
+  timeBefore,
   timesOf,
+  visitsBefore,
 } from './series.ts'
 import classes from './traffic.module.css'
 
-export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
+/** `before`: the figures of the period before, or null where there were no visits. */
+export function TrafficTiles(props: {
+  traffic: Traffic
+  before: Traffic['totals'] | null
+  /** Where the failed renders of the period are listed, if the reader may see them. */
+  failedHref?: string | undefined
+}) {
+  const { totals } = props.traffic
+  const { before, failedHref } = props
   const failedShare = percent(totals.pages === 0 ? null : totals.failed / totals.pages)
+  const more = (figure: 'visits' | 'failed' | 'people' | 'p50_ms') =>
+    difference(totals[figure] ?? 0, before?.[figure] ?? 0)
+  const failed = (
+    <>
+      {failedShare} of page visits got the origin instead
+      {failedHref !== undefined && totals.failed > 0 && (
+        <>
+          {' · '}
+          <Link href={failedHref} className={classes.noteLink}>
+            failed renders
+          </Link>
+        </>
+      )}
+    </>
+  )
   const tiles = [
-    ['Crawler visits', count(totals.visits), visitsNote(totals)],
-    ['Hit ratio', percent(totals.hit_ratio), `${count(totals.stale)} of them stale`],
-    ['Response time', milliseconds(totals.p50_ms), `median; 95th percentile ${milliseconds(totals.p95_ms)}`],
-    ['Failed', count(totals.failed), `${failedShare} of page visits got the origin instead`],
-    ['People and tools', count(totals.people), 'got the origin, unchanged'],
+    ['Crawler visits', count(totals.visits), more('visits'), visitsNote(totals)],
+    [
+      'Hit ratio',
+      percent(totals.hit_ratio),
+      pointsMore(totals.hit_ratio, before?.hit_ratio ?? null),
+      `${count(totals.stale)} of them stale`,
+    ],
+    [
+      'Response time',
+      milliseconds(totals.p50_ms),
+      totals.p50_ms === null ? '' : more('p50_ms'),
+      `median; 95th percentile ${milliseconds(totals.p95_ms)}`,
+    ],
+    ['Failed', count(totals.failed), more('failed'), failed],
+    ['People and tools', count(totals.people), more('people'), 'got the origin, unchanged'],
   ] as const
   return (
     <dl className={`sheet sheet-flush ${classes.tiles}`}>
-      {tiles.map(([name, value, note]) => (
+      {tiles.map(([name, value, change, note]) => (
         <div key={name} className={classes.tile}>
           <dt>{name}</dt>
           <dd>
             {value}
+            {change !== '' && <span className={classes.change}>, {change}</span>}
             <span className={classes.note}>{note}</span>
           </dd>
         </div>
@@ -42,18 +81,34 @@ export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
   )
 }
 
+/** Writes `2.1 points more`; empty where one of them is unknown. */
+function pointsMore(now: number | null, before: number | null): string {
+  if (now === null || before === null) return ''
+  const points = Math.round((now - before) * 1_000) / 10
+  if (points === 0) return 'as many'
+  return points > 0 ? `${points} points more` : `${-points} points less`
+}
+
 /** Visits for pages that do not exist count neither as failed nor against the hit ratio. */
 function visitsNote({ pages, soft_404: missing }: Traffic['totals']): string {
   if (missing === 0) return `${count(pages)} for pages`
   return `${count(pages)} for pages, ${count(missing)} for missing ones`
 }
 
-export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Range }) {
-  const axis = { times: traffic.times, step: range.step }
+type ChartsProps = {
+  traffic: Traffic
+  before: Traffic | null
+  period: Period
+  /** Limits the screen to the day of a step. */
+  onPick?: ((time: string) => void) | undefined
+}
+
+export function TrafficCharts({ traffic, before, period, onPick }: ChartsProps) {
+  const axis = { times: traffic.times, step: stepOf(period), onPick }
   const visits = { ...axis, format: count, formatShort: compact }
   return (
     <>
-      <CrawlerVisits traffic={traffic} range={range} />
+      <CrawlerVisits traffic={traffic} before={before} period={period} onPick={onPick} />
       <div className={classes.pair}>
         <Section
           title="Answers to crawlers"
@@ -70,7 +125,7 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
             {...axis}
             label="Hit ratio"
             kind="lines"
-            series={hitRatioOf(traffic)}
+            series={[...hitRatioOf(traffic), ...ratioBefore(traffic, before)]}
             format={percent}
             most={1}
           />
@@ -83,7 +138,7 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
             {...axis}
             label="Response times"
             kind="log"
-            series={timesOf(traffic)}
+            series={[...timesOf(traffic), ...timeBefore(traffic, before)]}
             format={milliseconds}
           />
         </Section>
@@ -103,54 +158,35 @@ const GROUPINGS = [
   { name: 'device', label: 'By device', series: byDevice },
 ] as const
 
-function CrawlerVisits({ traffic, range }: { traffic: Traffic; range: Range }) {
+function CrawlerVisits({ traffic, before, period, onPick }: ChartsProps) {
   const [name, setName] = useState<(typeof GROUPINGS)[number]['name']>('category')
   const grouping = GROUPINGS.find((candidate) => candidate.name === name)!
+  const step = stepOf(period)
   return (
     <Section
       title="Crawler visits"
-      lead={
-        range.step === 'day'
-          ? 'By day (UTC). Today is not complete yet.'
-          : 'By hour, in your time zone. The last hour is not complete yet.'
-      }
+      lead={visitsLead(period, before !== null)}
       actions={<Choice label="Crawler visits by" options={GROUPINGS} chosen={name} onChoose={setName} />}
     >
       <Chart
         label={`Crawler visits by ${name}`}
         kind="layers"
         times={traffic.times}
-        step={range.step}
-        series={grouping.series(traffic)}
+        step={step}
+        series={[...grouping.series(traffic), ...visitsBefore(traffic, before)]}
         format={count}
         formatShort={compact}
+        onPick={onPick}
       />
     </Section>
   )
 }
 
-export function Choice<Name extends string>(props: {
-  label: string
-  options: readonly { name: Name; label: string }[]
-  chosen: Name
-  onChoose: (name: Name) => void
-}) {
-  return (
-    <fieldset className={classes.choice}>
-      <legend>{props.label}</legend>
-      {props.options.map(({ name, label }) => (
-        <label key={name}>
-          <input
-            type="radio"
-            name={props.label}
-            checked={name === props.chosen}
-            onChange={() => props.onChoose(name)}
-          />
-          {label}
-        </label>
-      ))}
-    </fieldset>
-  )
+function visitsLead({ range, day }: Period, hasBefore: boolean): string {
+  const steps = range.step === 'day' && day === null ? 'By day (UTC).' : 'By hour, in your time zone.'
+  const last = range.step === 'day' ? 'Today is not complete yet.' : 'The last hour is not complete yet.'
+  const dashed = `Dashed: ${day === null ? `the ${range.label}` : 'the day'} before.`
+  return [steps, day === null ? last : '', hasBefore ? dashed : ''].filter((text) => text !== '').join(' ')
 }
 
 function AllAnswers({ traffic: { verdicts, totals } }: { traffic: Traffic }) {

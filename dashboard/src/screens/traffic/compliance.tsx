@@ -1,14 +1,14 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { complianceQuery, type Range } from '../../api/traffic-queries.ts'
+import { complianceQuery, type Period } from '../../api/traffic-queries.ts'
 import { categoryLabel } from '../../crawler-categories.ts'
 import { count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 
-export function ComplianceTable({ domain, range }: { domain: string; range: Range }) {
-  const crawlers = useQuery(complianceQuery(domain, range))
+export function ComplianceTable({ domain, period }: { domain: string; period: Period }) {
+  const crawlers = useQuery(complianceQuery(domain, period))
   return (
     <Section
       title="Against robots.txt"

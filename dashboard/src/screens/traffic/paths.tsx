@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 
-import { pathsCsvUrl, type Range, trafficPathsQuery } from '../../api/traffic-queries.ts'
+import { type Period, pathsCsvUrl, trafficPathsQuery } from '../../api/traffic-queries.ts'
 import type { TrafficPaths as Paths } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { CsvButton, DataTable } from '../../parts/data-table.tsx'
@@ -12,17 +12,17 @@ import { Loaded } from '../../parts/states.tsx'
 import { pagePath } from '../../route-map.ts'
 import classes from './traffic.module.css'
 
-export function PathLists({ domain, range }: { domain: string; range: Range }) {
+export function PathLists({ domain, period }: { domain: string; period: Period }) {
   return (
     <div className={`${classes.pair} ${classes.lists}`}>
       <Section
         title="Most visited pages"
         lead="Of whole days (UTC)."
-        actions={<CsvButton href={pathsCsvUrl(domain, range)} label="Download both lists of paths as CSV" />}
+        actions={<CsvButton href={pathsCsvUrl(domain, period)} label="Download both lists of paths as CSV" />}
       >
         <PathList
           domain={domain}
-          range={range}
+          period={period}
           list="top"
           none="No crawler requested a page in this range."
         />
@@ -30,7 +30,7 @@ export function PathLists({ domain, range }: { domain: string; range: Range }) {
       <Section title="Failing pages" lead="No rendered page, or one with an error status.">
         <PathList
           domain={domain}
-          range={range}
+          period={period}
           list="failing"
           none="None: every crawler got a rendered page."
         />
@@ -39,9 +39,9 @@ export function PathLists({ domain, range }: { domain: string; range: Range }) {
   )
 }
 
-function PathList(props: { domain: string; range: Range; list: 'top' | 'failing'; none: string }) {
-  const { domain, range, list, none } = props
-  const paths = useQuery(trafficPathsQuery(domain, range))
+function PathList(props: { domain: string; period: Period; list: 'top' | 'failing'; none: string }) {
+  const { domain, period, list, none } = props
+  const paths = useQuery(trafficPathsQuery(domain, period))
   return (
     <Loaded query={paths}>
       {(data) =>

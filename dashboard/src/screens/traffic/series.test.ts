@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Traffic } from '../../api/types.ts'
 import type { ChartSeries } from '../../charts/shape.ts'
-import { byCrawler, CRAWLERS_SHOWN, monthOfRenders } from './series.ts'
+import { byCrawler, CRAWLERS_SHOWN, monthOfRenders, ratioBefore, visitsBefore } from './series.ts'
 
 const named = (name: string, total: number) => ({ name, visits: [total, 0], total })
 /** Traffic with only what a chart reads. */
@@ -17,6 +17,19 @@ it('a chart by crawler shows the most frequent ones, and all others as one', () 
   assert.equal(found.length, CRAWLERS_SHOWN - 1)
   assert.deepEqual(short(found).slice(-2), ['bot5 15 5', 'All others 90 7'])
   assert.deepEqual(short(seriesOf(...bots.slice(0, 2))), ['bot0 20 0', 'bot1 19 1'])
+})
+
+it('the period before is one dashed line, whose steps stand below those of this period', () => {
+  const now = traffic({ times: ['a', 'b', 'c'] })
+  const before = traffic({
+    categories: [named('search', 3), named('ai', 1)],
+    hit_ratio: [0.5, null],
+    totals: { hit_ratio: 0.5 },
+  })
+  const [line] = visitsBefore(now, before)
+  assert.deepEqual([line?.values, line?.whole, line?.isDashed], [[4, 0, null], '4', true])
+  assert.deepEqual(ratioBefore(now, before)[0]?.values, [0.5, null, null])
+  assert.deepEqual(visitsBefore(now, null), [])
 })
 
 const days = (...renders: number[]) =>

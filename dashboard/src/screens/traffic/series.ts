@@ -86,6 +86,34 @@ export function peopleOf({ people }: Traffic): ChartSeries[] {
   return [layer('People and tools', people, COLOURS - 1)]
 }
 
+const BEFORE = 'Before'
+
+/** The period before as a dashed line; none if there were no visits. Its steps stand below those of this period. */
+function lineBefore(
+  { times }: Traffic,
+  values: readonly (number | null)[],
+  look: { colour: number; whole: string },
+): ChartSeries[] {
+  return [{ name: BEFORE, values: times.map((_, at) => values[at] ?? null), isDashed: true, ...look }]
+}
+
+export function visitsBefore(traffic: Traffic, before: Traffic | null): ChartSeries[] {
+  if (before === null) return []
+  const all = added(BEFORE, before.categories)
+  return lineBefore(traffic, all.visits, { colour: COLOURS - 1, whole: count(all.total) })
+}
+
+export function ratioBefore(traffic: Traffic, before: Traffic | null): ChartSeries[] {
+  if (before === null) return []
+  return lineBefore(traffic, before.hit_ratio, { colour: 2, whole: percent(before.totals.hit_ratio) })
+}
+
+/** Of the median. */
+export function timeBefore(traffic: Traffic, before: Traffic | null): ChartSeries[] {
+  if (before === null) return []
+  return lineBefore(traffic, before.p50_ms, { colour: 0, whole: milliseconds(before.totals.p50_ms) })
+}
+
 type Counted = { visits: readonly number[]; total: number }
 
 function layer(name: string, { visits, total }: Counted, colour: number): ChartSeries {

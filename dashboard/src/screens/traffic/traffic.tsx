@@ -1,23 +1,29 @@
-import { Anchor, Group, Stack, Text } from '@mantine/core'
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { dnsQuery, integrationsQuery } from '../../api/queries.ts'
+import { useRights } from '../../api/rights.ts'
 import {
+  daysOf,
   monthOfRendersQuery,
+  type Period,
   RANGES,
   type Range,
   rangeNamed,
   rendersCsvUrl,
+  trafficBeforeQuery,
   trafficCsvUrl,
   trafficQuery,
   trafficSummariesQuery,
 } from '../../api/traffic-queries.ts'
-import type { DomainWithSettings, MonthOfRenders, Traffic, TrafficSummary } from '../../api/types.ts'
+import type { DomainWithSettings, MonthOfRenders, TrafficSummary } from '../../api/types.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { crawlerName } from '../../crawler-categories.ts'
 import { compact, count, counted, dayName, percent } from '../../format.ts'
 import { isBehindFront } from '../../installation.ts'
+import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
+import { Choice } from '../../parts/choice.tsx'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { CsvButton, DataTable } from '../../parts/data-table.tsx'
 import { May } from '../../parts/may.tsx'
@@ -25,9 +31,9 @@ import { Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
-import { domainPath, ROUTES } from '../../route-map.ts'
+import { domainPath, ROUTES, rendersPath } from '../../route-map.ts'
 import { crawlerCommand, frontCommand } from '../domain/dns-records.ts'
-import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
+import { TrafficCharts, TrafficTiles } from './charts.tsx'
 import { ComplianceTable } from './compliance.tsx'
 import { MissingPages } from './missing-pages.tsx'
 import { PathLists } from './paths.tsx'
@@ -36,14 +42,13 @@ import classes from './traffic.module.css'
 import { UnrecognisedClients } from './unrecognised.tsx'
 
 export function TrafficOfAccount() {
-  const [range, chooseRange] = useRange()
-  const traffic = useQuery(trafficQuery(null, range))
+  const [period, choose] = usePeriod()
   const summaries = useQuery(trafficSummariesQuery)
   const first = summaries.data?.[0]
   return (
     <Page title="Traffic" lead="All your domains together. Hours are in your time zone, days in UTC.">
-      <RangeBar range={range} onChoose={chooseRange} csv={trafficCsvUrl(null, range)} />
-      <Charts traffic={traffic} range={range} firstDomain={first?.domain ?? null} />
+      <PeriodBar period={period} onChoose={choose} csv={trafficCsvUrl(null, period)} />
+      <Charts domain={null} period={period} onChoose={choose} firstDomain={first?.domain ?? null} />
       {first !== undefined && (
         <Section
           title="Domains"
@@ -58,19 +63,28 @@ export function TrafficOfAccount() {
 
 export default function DomainTraffic({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const [range, chooseRange] = useRange()
-  const traffic = useQuery(trafficQuery(name, range))
+  const [period, choose] = usePeriod()
+  const traffic = useQuery(trafficQuery(name, period))
+  const mayListRenders = useRights()('listRenders')
+  const hours = period.range.name === '24h' && period.day === null ? '24' : ''
+  const failedHref = rendersPath(name, FAILED_OUTCOMES.join(), { hours })
   return (
     <Stack gap="lg">
-      <RangeBar range={range} onChoose={chooseRange} csv={trafficCsvUrl(name, range)} />
+      <PeriodBar period={period} onChoose={choose} csv={trafficCsvUrl(name, period)} />
       <May action="updateDomain">
         <MissingPages domain={domain} visits={traffic.data?.totals.soft_404 ?? 0} />
       </May>
-      <Charts traffic={traffic} range={range} firstDomain={name}>
-        <PathLists domain={name} range={range} />
-        <ComplianceTable domain={name} range={range} />
+      <Charts
+        domain={name}
+        period={period}
+        onChoose={choose}
+        firstDomain={name}
+        failedHref={mayListRenders ? failedHref : undefined}
+      >
+        <PathLists domain={name} period={period} />
+        <ComplianceTable domain={name} period={period} />
         <May action="getUnrecognisedClients">
-          <UnrecognisedClients domain={name} range={range} />
+          <UnrecognisedClients domain={name} period={period} />
         </May>
       </Charts>
       <May action="getMonthOfRenders">
@@ -80,38 +94,79 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
   )
 }
 
-function useRange(): [Range, (name: Range['name']) => void] {
+type Choose = (chosen: { range: Range['name']; day?: string | null }) => void
+
+/** The period in the address. Another range has no day chosen. */
+function usePeriod(): [Period, Choose] {
   const [params, setParams] = useSearchParams()
-  const choose = (name: Range['name']) => setParams({ range: name }, { replace: true })
-  return [rangeNamed(params.get('range')), choose]
+  const range = rangeNamed(params.get('range'))
+  const day = params.get('day')
+  const choose: Choose = (chosen) => {
+    const query: Record<string, string> = { range: chosen.range }
+    if (typeof chosen.day === 'string') query['day'] = chosen.day
+    setParams(query, { replace: true })
+  }
+  // Days of before the range may stand in an old link.
+  const isKnown = day !== null && daysOf(range, Date.now()).includes(day)
+  return [{ range, day: isKnown ? day : null }, choose]
 }
 
-function RangeBar(props: { range: Range; onChoose: (name: Range['name']) => void; csv: string }) {
+function PeriodBar(props: { period: Period; onChoose: Choose; csv: string }) {
+  const { period, onChoose } = props
+  const { range, day } = period
+  const days = daysOf(range, Date.now()).map((each) => ({ value: each, label: dayName(each) }))
   return (
     <Group justify="space-between" gap="sm">
-      <Choice label="Range" options={RANGES} chosen={props.range.name} onChoose={props.onChoose} />
+      <Group gap="sm">
+        <Choice
+          label="Range"
+          options={RANGES}
+          chosen={range.name}
+          onChoose={(name) => onChoose({ range: name })}
+        />
+        <NativeSelect
+          aria-label="Day"
+          data={[{ value: '', label: 'All days' }, ...days]}
+          value={day ?? ''}
+          onChange={(event) => onChoose({ range: range.name, day: event.currentTarget.value || null })}
+        />
+      </Group>
       <CsvButton href={props.csv} label="Download the counts as CSV" />
     </Group>
   )
 }
 
 function Charts(props: {
-  traffic: UseQueryResult<Traffic>
-  range: Range
+  /** Null: the whole account. */
+  domain: string | null
+  period: Period
+  onChoose: Choose
   /** The domain to visit first, or null if there is none. */
   firstDomain: string | null
+  failedHref?: string | undefined
   children?: ReactNode
 }) {
-  const { traffic, range, firstDomain } = props
+  const { domain, period, onChoose, firstDomain, failedHref } = props
+  const { range } = period
+  const traffic = useQuery(trafficQuery(domain, period))
+  const before = useQuery(trafficBeforeQuery(domain, period)).data ?? null
+  // Nothing is compared with the time before the first visit.
+  const shownBefore = before !== null && before.totals.visits > 0 ? before : null
+  const pick = (time: string) => onChoose({ range: range.name, day: time.slice(0, 10) })
   return (
     <Loaded query={traffic} rows={8}>
       {(data) =>
         data.totals.visits + data.totals.people === 0 ? (
-          <NoVisits range={range} firstDomain={firstDomain} />
+          <NoVisits period={period} firstDomain={firstDomain} onChoose={onChoose} />
         ) : (
           <Stack gap="lg" className={traffic.isPlaceholderData ? classes.updating : ''}>
-            <TrafficTiles traffic={data} />
-            <TrafficCharts traffic={data} range={range} />
+            <TrafficTiles traffic={data} before={shownBefore?.totals ?? null} failedHref={failedHref} />
+            <TrafficCharts
+              traffic={data}
+              before={shownBefore}
+              period={period}
+              onPick={period.day === null ? pick : undefined}
+            />
             {props.children}
           </Stack>
         )
@@ -120,7 +175,25 @@ function Charts(props: {
   )
 }
 
-function NoVisits({ range, firstDomain }: { range: Range; firstDomain: string | null }) {
+function NoVisits(props: { period: Period; firstDomain: string | null; onChoose: Choose }) {
+  const { period, firstDomain, onChoose } = props
+  const { range, day } = period
+  if (day !== null) {
+    return (
+      <div className="sheet">
+        <Empty
+          title={`No visits on ${dayName(day)}`}
+          action={
+            <Button variant="default" onClick={() => onChoose({ range: range.name })}>
+              Show {range.label}
+            </Button>
+          }
+        >
+          No crawler and no person came on this day.
+        </Empty>
+      </div>
+    )
+  }
   const title = `No visits in the last ${range.label}`
   if (firstDomain === null) {
     return (

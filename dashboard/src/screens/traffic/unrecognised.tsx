@@ -10,7 +10,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import { type Range, unrecognisedQuery } from '../../api/traffic-queries.ts'
+import { type Period, unrecognisedQuery } from '../../api/traffic-queries.ts'
 import type { DomainWithSettings, Settings, UnrecognisedClient } from '../../api/types.ts'
 import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { count, counted } from '../../format.ts'
@@ -29,8 +29,8 @@ const KINDS: Record<UnrecognisedClient['kind'], string> = {
 }
 
 /** Clients that look automatic and are treated as people, for the owner to decide. */
-export function UnrecognisedClients({ domain, range }: { domain: string; range: Range }) {
-  const found = useQuery(unrecognisedQuery(domain, range))
+export function UnrecognisedClients({ domain, period }: { domain: string; period: Period }) {
+  const found = useQuery(unrecognisedQuery(domain, period))
   return (
     <Section
       title="Not recognised"

@@ -68,9 +68,10 @@ const RECORDS: Partial<Record<Action, AuditAction>> = {
   revokeShareLink: 'share_link.revoked',
 }
 
-/** They render, refresh, test or check, and purge single pages. Templates are recorded where they are applied; `bulk` as what it does. */
+/** They render, refresh, test or check, purge single pages, and say who takes care of an incident, and hide a list. Templates are recorded where they are applied; `bulk` as what it does. */
 const RECORD_NOTHING: readonly Action[] = [
-  ...(['purge', 'refresh', 'refreshAll', 'purgePages', 'refreshPages', 'createInspection'] as const),
+  ...(['purge', 'refresh', 'refreshAll', 'purgePages', 'refreshPages', 'rerenderPages'] as const),
+  ...(['createInspection', 'updateIncident', 'hideChecklist'] as const),
   ...(['tryRules', 'checkDevices', 'checkIntegration', 'startWarm', 'changeWarm', 'cancelWarm'] as const),
   ...(['testRobots', 'checkDomain', 'checkProof', 'testEndpoint', 'replayDelivery'] as const),
   ...(['checkDns', 'bulk', 'createTemplate', 'updateTemplate', 'deleteTemplate', 'previewTemplate'] as const),

@@ -16,24 +16,27 @@ const paths = async (query: string) => valuesOf((await listed(query))['renders']
 
 /** `hours`: how long ago it ended. */
 async function ended(path: string, outcome: string, priority: number, hours: number): Promise<void> {
+  const endedAt = new Date(api.clock.nowMs() - hours * 3_600_000)
   const [job] = await api.database.column<string>(
-    `insert into job (domain_id, account_id, path, priority, turn, state, outcome)
-     select $1, account_id, $2, $3, 0, 'done', $4 from domain where id = $1 returning id`,
+    `insert into job_ended (id, domain_id, path, variant, is_both, priority, state, outcome, created_at, finished_at)
+     values (gen_random_uuid(), $1, $2, 'desktop', false, $3, 'done', $4, $5, $5) returning id`,
     id,
     path,
     priority,
     outcome,
+    endedAt,
   )
   await api.pool.query(
     `insert into render_record (domain_id, path, job_id, outcome, queued_ms, stored_ms, record, ended_at)
      values ($1, $2, $3, $4, 1, 2, $5, $6)`,
-    [id, path, job, outcome, renderRecord(), new Date(api.clock.nowMs() - hours * 3_600_000)],
+    [id, path, job, outcome, renderRecord(), endedAt],
   )
 }
 await ended('/a', 'rendered', 0, 50)
 await ended('/b', 'blank', 1, 10)
 await ended('/shop/c', 'origin-error', 2, 5)
 await ended('/prepaint-probe-1', 'probed', 2, 4)
+await ended('/prepaint-try-1-0', 'timed-out', 2, 3)
 await ended('/shop/d', 'rendered', 2, 1)
 
 // Proves decided "Render list"

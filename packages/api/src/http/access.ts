@@ -251,10 +251,16 @@ export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
 
 /** As versions name it: an e-mail address, or `key <name>`. */
 export function authorOf(request: FastifyRequest): string {
+  const name = actorNameOf(request)
+  return callerOf(request).keyId === null ? name : `key ${name}`
+}
+
+/** An e-mail address, or the name of an API key. */
+export function actorNameOf(request: FastifyRequest): string {
   const caller = callerOf(request)
   if (caller.session !== null) return caller.session.email
   if (caller.keyId === null) throw new Error('a share link changes nothing')
-  return `key ${caller.keyName}`
+  return caller.keyName
 }
 
 /** Throws if the route is not guarded by a share link. */

@@ -1,6 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError, type ErrorCode, invalidField, publicError } from '@prepaint/contract/errors.ts'
+import {
+  AppError,
+  ERROR_HEADER,
+  type ErrorCode,
+  invalidField,
+  publicError,
+} from '@prepaint/contract/errors.ts'
 import { isAway } from '@prepaint/postgres/away.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
 import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
@@ -32,7 +38,7 @@ export function sendError(
   // The route's pattern, because URLs may contain secrets.
   const where = { method: request.method, route: request.routeOptions?.url ?? null, requestId: request.id }
   if (status >= 500) log.error({ ...where, err: error }, 'API request failed')
-  else log.debug({ ...where, status, text: body.error }, 'API request refused')
+  else log.debug({ ...where, status, code: headers[ERROR_HEADER], text: body.error }, 'API request refused')
   return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
 }
 
@@ -85,11 +91,12 @@ export function sendClientError(error: Error & { code?: string }, socket: Socket
 
 /** Error response as bytes; closes the connection. */
 export function errorMessage(code: ErrorCode): string {
-  const { status, body } = publicError(new AppError(code))
+  const { status, body, headers } = publicError(new AppError(code))
   const text = JSON.stringify(body)
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return (
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-    `Content-Length: ${Buffer.byteLength(text)}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`
+    `Content-Length: ${Buffer.byteLength(text)}\r\nX-Content-Type-Options: nosniff\r\n${fields.join('')}Connection: close\r\n\r\n${text}`
   )
 }
 

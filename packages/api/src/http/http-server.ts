@@ -56,12 +56,13 @@ export function createHttpServer(
 }
 
 function refuse(response: http.ServerResponse, code: ErrorCode): void {
-  const { status, body } = publicError(new AppError(code))
+  const { status, body, headers } = publicError(new AppError(code))
   response.shouldKeepAlive = false
   const retry = code === 'too_many_requests' ? { 'Retry-After': '1' } : {}
   const text = JSON.stringify(body)
   response.writeHead(status, {
     ...SECURITY_HEADERS,
+    ...headers,
     ...retry,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),

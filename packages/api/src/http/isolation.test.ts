@@ -100,8 +100,8 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   )
   await inserted(`insert into redirect_use values ($1, $2, 1, now())`, `/${colour}-old`)
   const url = `https://${colour}.example.com/hook`
-  await inserted(
-    `insert into incident (account_id, domain_id, kind, since, summary, evidence) values ($2, $1, 'blocked', now(), $3, $4)`,
+  const incidents = await inserted<number>(
+    `insert into incident (account_id, domain_id, kind, since, summary, evidence) values ($2, $1, 'blocked', now(), $3, $4) returning id`,
     ...[account.id, colour, { count: 1, pages: [], changes: [], level: null, advice: '', url }],
   )
 
@@ -118,7 +118,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     members: await addedMember(api, account, `${colour} removed`),
     heir: await addedMember(api, account, `${colour} heir`),
     invitations: await invited(api, account, colour),
-    ...{ jobId, inspectionId: randomUUID(), endpoints, deliveries },
+    ...{ jobId, inspectionId: randomUUID(), endpoints, deliveries, incidents },
     keys: (await createKey(pool, account.id, spare, { plans: DEFAULT_PLANS, nowMs: TEST_START_MS })).id,
     tokens: (await createToken(pool, account.id, domain.name, spare.name, DEFAULT_PLANS)).id,
     sessions: await spareSession(api, account, colour),
@@ -224,7 +224,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'page redirect sitemap known_path webhook_window render_count render_day traffic_hour traffic_day traffic_path ' +
     'traffic_minute traffic_folded_hour traffic_folded_day traffic_last traffic_forbidden warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
-    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags dns_look domain_proof domain_month'
+    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check domain_tags domain_checklist dns_look domain_proof domain_month'
   const ofAccount =
     'domain incident channel event delivery confirmation settings_template account_branding account_month'
   const parts: [table: string, where: string, columns?: string][] = [

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@prepaint/contract/errors.ts'
+import { ERROR_CODES, ERROR_HEADER, type ErrorCode } from '@prepaint/contract/errors.ts'
 import { actionRow } from '@prepaint/contract/roles.ts'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler } from 'fastify-type-provider-zod'
@@ -116,8 +116,7 @@ async function documentOf(
       info: {
         title: 'Prepaint',
         version,
-        description:
-          'Domains, render cache, traffic and webhooks. All bodies are JSON; tables are also available as CSV. Times are UTC.',
+        description: `Domains, render cache, traffic and webhooks. All bodies are JSON; tables are also available as CSV. Times are UTC. Programs go by the code in \`${ERROR_HEADER}\` of an error; its text is for people.`,
       },
       servers: [{ url: publicUrl ?? '/' }],
       components: {
@@ -136,13 +135,40 @@ async function documentOf(
       },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => cleaned(jsonSchemaTransformObject(document)),
+    transformObject: (document) => cleaned(withErrorCodes(jsonSchemaTransformObject(document))),
   })
   for (const { method, url, schema } of routes) {
     app.route({ method, url, schema, handler: () => {} })
   }
   await app.ready()
   return app.swagger()
+}
+
+type Responses = Record<string, { headers?: object; content?: Record<string, object> }>
+type Described = {
+  paths?: Record<string, Record<string, { responses?: Responses }>>
+  components?: Record<string, Record<string, unknown>>
+}
+
+/** Adds the header that each error has. The library leaves headers out of responses with a content. */
+function withErrorCodes(given: object): object {
+  const document = given as Described
+  const header = {
+    description: 'What is wrong, for programs. Codes do not change; there may be new ones',
+    schema: { $ref: '#/components/schemas/ErrorCode' },
+  }
+  for (const methods of Object.values(document.paths ?? {})) {
+    for (const { responses = {} } of Object.values(methods)) {
+      for (const [status, response] of Object.entries(responses)) {
+        if (Number(status) < 400 || response.content?.['application/json'] === undefined) continue
+        response.headers = { [ERROR_HEADER]: { $ref: '#/components/headers/ErrorCode' } }
+      }
+    }
+  }
+  const { components = {} } = document
+  const schemas = { ...components['schemas'], ErrorCode: { type: 'string', enum: ERROR_CODES } }
+  const headers = { ...components['headers'], ErrorCode: header }
+  return { ...document, components: { ...components, schemas, headers } }
 }
 
 /** Removes duplicate request schemas, integer bounds and zod's formats. */

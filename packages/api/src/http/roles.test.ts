@@ -401,7 +401,14 @@ for (const { name: shown, parts } of SHARES) {
           else assert.deepEqual([answer.status, answer.body], outcome, what)
           const seen = answer.text.replaceAll(domain, '')
           assert(!/(foreign|beyond)\.example/.test(seen), `${what} tells of more: ${answer.text}`)
-          for (const hidden of ['origin_url', 'indexnow_key', 'consoleErrors', 'troubles', '"changes"']) {
+          for (const hidden of [
+            'origin_url',
+            'indexnow_key',
+            'consoleErrors',
+            'troubles',
+            '"changes"',
+            '"acknowledged"',
+          ]) {
             // A month tells its readers what was done, by kind and time.
             if (hidden === '"changes"' && operation.operationId === 'getMonthlyReport') continue
             if (outcome === 'passes') assert(!answer.text.includes(hidden), `${what} tells ${hidden}`)
@@ -424,7 +431,7 @@ it('a client sees less of a domain, of a page and of incidents; a viewer sees al
   const paths = {
     '/api/domains': ['origin_url'],
     '/api/domains/own.example.com': ['origin_url', 'settings', 'indexnow_key'],
-    '/api/incidents': ['changes'],
+    '/api/incidents': ['changes', 'acknowledged'],
   }
   for (const [path, hidden] of Object.entries(paths)) {
     for (const field of hidden) {

@@ -11,6 +11,7 @@ import {
   getReportAnswer,
   getReportQuery,
   incidentForClientsSchema,
+  incidentParams,
   incidentQuery,
   incidentsSchema,
   listEndpointsAnswer,
@@ -18,6 +19,8 @@ import {
   newEndpointSchema,
   putNotificationsBody,
   updateEndpointAnswer,
+  updateIncidentAnswer,
+  updateIncidentBody,
 } from '@prepaint/contract/api/notifications.ts'
 import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import { pageQuery } from '@prepaint/contract/notifications/lists.ts'
@@ -36,9 +39,9 @@ import {
   updateEndpoint,
 } from '@prepaint/service/notifications/delivery/endpoints.ts'
 import { readReport } from '@prepaint/service/notifications/delivery/report.ts'
-import { listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
+import { acknowledgeIncident, listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
-import { callerOf, isClient, memberOrKey } from '../http/access.ts'
+import { actorNameOf, callerOf, isClient, memberOrKey } from '../http/access.ts'
 import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, ownedDomain } from '../http/routes.ts'
@@ -64,6 +67,24 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
       const { incidents, next } = await listIncidents(pool, { account: scope.account, domains }, query)
       const shown = isClient(request) ? z.array(incidentForClientsSchema).parse(incidents) : incidents
       return { incidents: shown, next }
+    },
+  })
+
+  add('PUT', '/api/incidents/:id', 'updateIncident', {
+    summary: 'Say that you take care of an incident, or that you no longer do',
+    description:
+      'Members see who takes care of it, and no reminders are sent any more. It does not end the incident.',
+    params: incidentParams,
+    body: updateIncidentBody,
+    refuses: ['incident_not_found'],
+    response: { 200: jsonResponse('The incident', updateIncidentAnswer) },
+    handler: async (scope, request) => {
+      const { acknowledged, note = null } = request.body
+      const id = numberFrom(request.params.id, 'incident_not_found')
+      const by = acknowledged ? { by: actorNameOf(request), note: note?.trim() || null } : null
+      const incident = await acknowledgeIncident(pool, scope, id, by)
+      if (incident === null) throw new AppError('incident_not_found')
+      return { incident }
     },
   })
 

@@ -275,6 +275,49 @@ describe('GET /api/domains/:domain/pages', async () => {
     ]
     for (const [query, words] of cases) assertAnswer(await list(query), 400, words)
   })
+
+  // Proves decided "Filters of pages"
+  it('200: filters, alone and together, with counts of each value beside the other filters', async () => {
+    const found = async (query: Record<string, string>) => pathsOf((await list(query)).body)
+    assert.deepEqual(await found({ status: '404' }), ['/caf%C3%A9'])
+    assert.deepEqual(await found({ status: '200,404' }), ['/a', '/b?x=1', '/caf%C3%A9'])
+    assert.deepEqual(await found({ freshness: 'stale,kept' }), ['/b?x=1', '/caf%C3%A9'])
+    assert.deepEqual(await found({ outcome: 'timed-out,blank' }), ['/a'])
+    assert.deepEqual(await found({ variant: 'desktop' }), ['/a', '/b?x=1', '/caf%C3%A9'])
+    assert.deepEqual(await found({ variant: 'mobile' }), [])
+    assert.deepEqual(await found({ unvisited: 'true' }), ['/caf%C3%A9'])
+    assert.deepEqual(await found({ unvisited: 'false', freshness: 'fresh' }), ['/a'])
+    const { body } = await list({ status: '200', limit: '1' })
+    assert.equal(body['matching'], 2)
+    assert.deepEqual(body['counts'], {
+      status: { 200: 2, 404: 1 },
+      freshness: { fresh: 1, stale: 1 },
+      outcome: { 'timed-out': 1 },
+      variant: { desktop: 2 },
+      unvisited: { true: 0, false: 2 },
+    })
+    const next = await list({ status: '200', limit: '1', after: String(body['next']) })
+    assert.deepEqual(
+      [pathsOf(next.body), next.body['counts'], next.body['matching']],
+      [['/b?x=1'], null, null],
+    )
+    const uncounted = await list({ status: '200', counts: 'false' })
+    assert.deepEqual([uncounted.body['matching'], uncounted.body['counts']], [2, null])
+  })
+
+  // Proves decided "Filters of pages"
+  it('400: an unknown value of a filter, which is named', async () => {
+    for (const [name, values] of Object.entries({
+      status: ['', 'x', '404,', '99', '600', '404 410'],
+      freshness: ['', 'old', 'fresh,old'],
+      outcome: ['', 'fine'],
+      variant: ['', 'tablet'],
+      unvisited: ['', '1'],
+      counts: ['0'],
+    })) {
+      for (const value of values) assertAnswer(await list({ [name]: value }), 400, new RegExp(`^${name}`))
+    }
+  })
 })
 
 describe('pages that are chosen', async () => {
@@ -292,6 +335,7 @@ describe('pages that are chosen', async () => {
     api.post(`/api/domains/pick.example.com/pages/${what}`, owner.key, body)
   const purge = (body: unknown) => post('purge', body)
   const refresh = (body: unknown) => post('refresh', body)
+  const rerender = (body: unknown) => post('rerender', body)
   const paths = (table: string, where = 'true', id = shop.id) =>
     api.database.column(`select path from ${table} where ${where} and domain_id = $1 order by path`, id)
   const pages = (id = shop.id) => paths('page', 'true', id)
@@ -346,6 +390,79 @@ describe('pages that are chosen', async () => {
     await forget('/many/1')
     const all = await refresh({ search: '/many/', match: 'prefix' })
     assert.deepEqual([all.body['pagesQueued'], (await jobs()).length], [REFRESH_LIMIT, REFRESH_LIMIT])
+  })
+
+  // Proves decided "Filters of pages"
+  it('purge and refresh: 200: all that a filter finds', async () => {
+    const missing = () => api.pool.query(`update page set status = 404 where path in ('/blog/1', '/Blog')`)
+    await missing()
+    const filter = { status: '404,410', search: '/blog/' }
+    assert.equal((await purge({ filter })).body['keysDeleted'], 3)
+    assert.deepEqual(await pages(), ['/', '/Blog', '/a%25', '/blog/2'])
+    assert.equal((await refresh({ filter: { status: '404', unvisited: true } })).body['pagesQueued'], 1)
+    assert.deepEqual([await pages(), await jobs()], [['/', '/a%25', '/blog/2'], ['/Blog']])
+    assert.equal((await pages(other.id)).length, 5)
+    await fill(REFRESH_LIMIT + 1)
+    const many = { filter: { search: '/many/', freshness: 'fresh,stale,kept,gone' } }
+    assertAnswer(await refresh(many), 400, 'Too many pages match (maximum 10000 at once)')
+    await forget('/many/1')
+    assert.equal((await refresh(many)).body['pagesQueued'], REFRESH_LIMIT)
+  })
+
+  // Proves decided "Pages that are rendered again"
+  it('rerender: 200: those that are named or that a filter finds are queued, and the stored pages stay', async () => {
+    const named = await rerender({ paths: ['/blog/1', '/new', '/blog/1'] })
+    assert.equal(named.status, 200)
+    assert.deepEqual(valuesOf(named.body['jobs'], 'path'), ['/blog/1', '/new'])
+    const [{ jobId } = { jobId: '' }] = named.body['jobs'] as { jobId: string }[]
+    const job = await api.get(`/api/jobs/${jobId}`, owner.key)
+    assert.partialDeepStrictEqual(job.body, { path: '/blog/1', priority: 'refresh', state: 'queued' })
+    const found = await rerender({ filter: { search: '/blog/', match: 'prefix', variant: 'desktop' } })
+    assert.deepEqual(valuesOf(found.body['jobs'], 'path'), ['/blog/1', '/blog/2'])
+    assert.deepEqual(await jobs(), ['/blog/1', '/blog/2', '/new'])
+    assert.equal((await pages()).length, 5)
+    assert.deepEqual((await rerender({ filter: { status: '500' } })).body['jobs'], [])
+    assert.deepEqual(await paths('job', 'true', other.id), [])
+  })
+
+  // Proves decided "Pages that are rendered again"
+  it(`rerender: 200 for 1000 paths and ${REFRESH_LIMIT} that a filter finds, 400 for one more`, async () => {
+    assert.equal((await rerender({ paths: numbered(1_000) })).status, 200)
+    assertAnswer(await rerender({ paths: numbered(1_001) }), 400, /^paths must have at most 1000 entries/)
+    await api.pool.query('delete from job')
+    await fill(REFRESH_LIMIT + 1)
+    const filter = { search: '/many/', variant: 'desktop' }
+    assertAnswer(await rerender({ filter }), 400, 'Too many pages match (maximum 10000 at once)')
+    assert.deepEqual(await jobs(), [])
+    await forget('/many/1')
+    assert.equal(((await rerender({ filter })).body['jobs'] as unknown[]).length, REFRESH_LIMIT)
+  })
+
+  // Proves decided "Pages that are rendered again"
+  it('400: paths and a filter, neither, an empty filter, or one with an unknown field or value; 403: an inactive domain', async () => {
+    const bad: [body: unknown, words: RegExp][] = [
+      [{}, /^body must have "paths" or "filter"/],
+      [{ paths: ['/'], filter: { status: '200' } }, /./],
+      [{ paths: [] }, /^paths must not be empty/],
+      [{ paths: ['x'] }, /^paths\[0\] must start with \//],
+      [{ search: 'x' }, /./],
+      [{ filter: {} }, /^filter must not be empty/],
+      [{ filter: { match: 'prefix', search: ' ' } }, /^filter must not be empty/],
+      [{ filter: { status: '404', color: 'red' } }, /^filter has unknown fields: "color"/],
+      [{ filter: { status: 'x' } }, /^filter\.status/],
+      [{ filter: { freshness: 'old' } }, /^filter\.freshness/],
+      [{ filter: { outcome: 'fine' } }, /^filter\.outcome/],
+      [{ filter: { variant: 'tablet' } }, /^filter\.variant/],
+      [{ filter: { unvisited: 'true' } }, /^filter\.unvisited/],
+    ]
+    for (const [body, words] of bad) assertAnswer(await rerender(body), 400, words)
+    for (const filter of [{}, { color: 'red' }, { status: 'x' }]) {
+      for (const act of [purge, refresh]) assertAnswer(await act({ filter }), 400, /^filter/)
+    }
+    assert.deepEqual(await jobs(), [])
+    await api.pool.query('update domain set is_active = false')
+    assertAnswer(await rerender({ paths: ['/'] }), 403, 'Domain is not active')
+    await api.pool.query('update domain set is_active = true')
   })
 
   // Proves decided "Purge and refresh of selected pages"

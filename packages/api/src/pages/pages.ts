@@ -6,16 +6,17 @@ import {
   type PAGE_ORDERS,
   pageChoiceSchema,
   refreshPagesAnswer,
+  rerenderAnswer,
+  rerenderBody,
 } from '@prepaint/contract/api/pages.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { refreshPages, rerenderPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import {
+  countByFilter,
   countPages,
   type ListedPage,
   type ListPlace,
   listPages,
-  matchingPaths,
-  pageMatch,
 } from '@prepaint/pages/store/list-pages.ts'
 import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
@@ -25,7 +26,7 @@ import { type ApiApp, type ApiParts, countText } from '../http/app.ts'
 import { notNext, readPlaceText, writePlaceText } from '../http/list-places.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
-import { pagePathsOf, searchOf } from './page-choice.ts'
+import { chosenBy, chosenPaths, filterOf } from './page-choice.ts'
 
 const KEYS: Record<(typeof PAGE_ORDERS)[number], RegExp> = {
   path: /^\//,
@@ -37,61 +38,66 @@ const KEYS: Record<(typeof PAGE_ORDERS)[number], RegExp> = {
   last_render: /^[a-z0-9-]{1,60}$/,
 }
 
-/** Pages per search. Their rows stay locked until all are deleted. */
+/** Pages per search or filter. Their rows stay locked until all are deleted. */
 export const PURGE_LIMIT = 100_000
 
-/** Pages per search. All are deleted and queued in one transaction. */
+/** Pages per search or filter. All are deleted and queued in one transaction. */
 export const REFRESH_LIMIT = 10_000
+
+const AT_MOST_REFRESHED = { most: REFRESH_LIMIT, refusal: 'too_many_to_refresh' } as const
 
 export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
   const add = domainRoutes(app, pool, 'Cache')
 
   add('GET', 'pages', 'listPages', {
-    summary: 'The stored pages of a domain: searched, sorted, in parts',
+    summary: 'The stored pages of a domain: searched, filtered, sorted, in parts',
     query: listPagesQuery,
     response: { 200: jsonResponse('A part of the list', listPagesAnswer) },
     handler: async (domain, request) => {
-      const { search, match, order, direction, limit, after } = request.query
-      const wanted = pageMatch(match ?? 'contains', search ?? '')
+      const { order, direction, limit, after, counts: isCounted = true, ...filter } = request.query
+      const wanted = filterOf(filter, clock.nowMs())
       const place = after === undefined ? null : readPlace(after, order ?? 'path')
       const { pages, next } = await listPages(pool, domain, {
-        match: wanted,
+        ...wanted,
         order: order ?? 'path',
         direction: direction ?? 'asc',
         after: place,
         limit: limit ?? 100,
-        nowMs: clock.nowMs(),
       }).catch((cause: Error) => {
         // PostgreSQL errors of class 22 (invalid value) can only come from `after`.
         if (place !== null && errorCode(cause).startsWith('22')) throw notNext(cause)
         throw cause
       })
+      const counted = place === null && isCounted ? await countByFilter(pool, domain, wanted) : null
+      let matching = counted?.matching ?? null
+      if (place === null && !isCounted) matching = await countPages(pool, domain, wanted)
       return {
         domain: domain.name,
         pages: pages.map(listedPageView),
-        matching: place === null ? await countPages(pool, domain.id, wanted) : null,
+        matching,
+        counts: counted?.counts ?? null,
         next: next === null ? null : writePlaceText([next.key, next.path]),
       }
     },
   })
 
   add('POST', 'pages/purge', 'purgePages', {
-    summary: 'Delete stored pages of a domain: listed ones, or all that a search finds',
+    summary: 'Delete stored pages of a domain: listed ones, or all that a search or a filter finds',
     description:
       'Deletes all of them or none, and always the whole sitemap cache and redirect cache of the domain.',
     body: pageChoiceSchema,
     refuses: ['too_many_to_purge'],
     response: { 200: jsonResponse('Deleted', purgedSchema) },
     handler: async (domain, { body }) => {
-      const what: PurgeWhat =
-        'paths' in body
-          ? { kind: 'paths', paths: pagePathsOf(domain, body.paths) }
-          : { kind: 'matching', match: searchOf(body) }
+      const chosen = chosenBy(domain, body, clock.nowMs())
       const keysDeleted = await retriedTransaction(pool, async (client) => {
-        if (what.kind === 'matching') {
-          const paths = await matchingPaths(client, domain.id, what.match, PURGE_LIMIT + 1)
-          if (paths.length > PURGE_LIMIT) throw new AppError('too_many_to_purge')
-        }
+        const atMost = { most: PURGE_LIMIT, refusal: 'too_many_to_purge' } as const
+        const paths = await chosenPaths(client, domain, chosen, atMost)
+        // A search also finds renders of pages that are not stored yet.
+        const what: PurgeWhat =
+          'nowMs' in chosen && chosen.filter === undefined && chosen.match !== null
+            ? { kind: 'matching', match: chosen.match }
+            : { kind: 'paths', paths }
         return deletePages(client, domain.id, what, 'purge')
       })
       await caughtUp()
@@ -100,7 +106,8 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
   })
 
   add('POST', 'pages/refresh', 'refreshPages', {
-    summary: 'Delete stored pages of a domain and render them again: listed ones, or all that a search finds',
+    summary:
+      'Delete stored pages of a domain and render them again: listed ones, or all that a search or a filter finds',
     description:
       'Refreshes all of them or none. Requests of crawlers are rendered first. Each stored page counts as a render.',
     body: pageChoiceSchema,
@@ -109,12 +116,10 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
       200: jsonResponse('Queued', refreshPagesAnswer),
     },
     handler: async (domain, { body }) => {
-      const named = 'paths' in body ? pagePathsOf(domain, body.paths) : null
-      const match = 'paths' in body ? null : searchOf(body)
+      const chosen = chosenBy(domain, body, clock.nowMs())
       if (!domain.isActive) throw new AppError('domain_inactive')
       const pagesQueued = await retriedTransaction(pool, async (client) => {
-        const paths = named ?? (await matchingPaths(client, domain.id, match, REFRESH_LIMIT + 1))
-        if (paths.length > REFRESH_LIMIT) throw new AppError('too_many_to_refresh')
+        const paths = await chosenPaths(client, domain, chosen, AT_MOST_REFRESHED)
         return (await refreshPages(client, domain.id, paths)).length
       })
       await caughtUp()
@@ -123,6 +128,25 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
         domain: domain.name,
         pagesQueued,
       }
+    },
+  })
+
+  add('POST', 'pages/rerender', 'rerenderPages', {
+    summary:
+      'Render pages of a domain again while the stored ones are served: listed ones, or all that a filter finds',
+    description:
+      'A stored page is served until the new one is stored, and stays if the render fails. Requests of crawlers are rendered first. Each page counts as a render.',
+    body: rerenderBody,
+    refuses: ['too_many_to_refresh', 'domain_inactive', 'queue_full'],
+    response: { 200: jsonResponse('Queued', rerenderAnswer) },
+    handler: async (domain, { body }) => {
+      const chosen = chosenBy(domain, body, clock.nowMs())
+      if (!domain.isActive) throw new AppError('domain_inactive')
+      const jobs = await retriedTransaction(pool, async (client) => {
+        const paths = await chosenPaths(client, domain, chosen, AT_MOST_REFRESHED)
+        return rerenderPages(client, domain.id, paths)
+      })
+      return { jobs }
     },
   })
 }

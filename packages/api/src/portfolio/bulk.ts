@@ -4,7 +4,7 @@ import { AppError, publicError } from '@prepaint/contract/errors.ts'
 import type { DomainId, PagePath, Scope } from '@prepaint/contract/ids.ts'
 import { actionRow, BULK_NEEDS } from '@prepaint/contract/roles.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
-import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { rerenderPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { purgeDomains } from '@prepaint/pages/store/purge.ts'
@@ -122,7 +122,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
       case 'rerender':
         return async (domain) => {
           await checkRenders(domain)
-          await retriedTransaction(pool, (client) => enqueue(client, domain.id, [HOME], 'refresh'))
+          await retriedTransaction(pool, (client) => rerenderPages(client, domain.id, [HOME]))
         }
       case 'purge':
         return async ({ id }) => void (await purgeDomains(pool, [id], { kind: 'all' }))

@@ -55,6 +55,28 @@ it('GET /openapi.json: OpenAPI 3.1 with every endpoint of the contract, and sche
   for (const hidden of ['/', '/bot', '/docs', '/metrics', '/domains']) assert(!(hidden in paths), hidden)
 })
 
+// Proves decided "Codes of errors"
+it('GET /openapi.json: every error has the header with its code, and all codes are listed', async () => {
+  const { paths, components } = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
+    paths: Record<
+      string,
+      Record<string, { responses: Record<string, { headers?: object; content?: Record<string, object> }> }>
+    >
+    components: { schemas: Record<string, { enum: string[] }>; headers: Record<string, object> }
+  }
+  const codes = components.schemas['ErrorCode']!.enum
+  assert(codes.includes('domain_not_found') && codes.includes('invalid_field') && codes.length > 100)
+  for (const code of codes) assert.match(code, /^[a-z][a-z0-9_]*$/)
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const { responses } of Object.values(operations)) {
+      for (const [status, { headers, content }] of Object.entries(responses)) {
+        const isError = Number(status) >= 400 && content?.['application/json'] !== undefined
+        assert.equal('Prepaint-Error' in (headers ?? {}), isError, `${path} ${status}`)
+      }
+    }
+  }
+})
+
 it('GET /openapi.json: every operation that asks the database may answer 503, and says how', async () => {
   const { paths } = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
     paths: Record<

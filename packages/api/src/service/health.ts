@@ -61,8 +61,8 @@ export function health(app: ApiApp, { checkReadiness, checkEdge, readMetrics }: 
     handler: async (_request, reply) => {
       const found = await checkReadiness()
       if (found.ready) return found
-      const { status, body } = publicError(new AppError('not_ready'))
-      reply.code(status as 503)
+      const { status, body, headers } = publicError(new AppError('not_ready'))
+      reply.code(status as 503).headers(headers)
       return { ...found, error: body.error }
     },
   })
@@ -85,8 +85,8 @@ export function health(app: ApiApp, { checkReadiness, checkEdge, readMetrics }: 
       if (checkEdge === null) throw new AppError('not_found')
       const found = checkEdge()
       if (found.ready) return found
-      const { status, body } = publicError(new AppError('not_ready'))
-      reply.code(status as 503)
+      const { status, body, headers } = publicError(new AppError('not_ready'))
+      reply.code(status as 503).headers(headers)
       return { ...found, error: body.error }
     },
   })

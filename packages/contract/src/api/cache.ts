@@ -1,14 +1,6 @@
 import { z } from 'zod'
 import { apiSchema } from './api-schema.ts'
-import { pathsSchema } from './pages.ts'
-
-export const queuedJobSchema = apiSchema(
-  'QueuedJob',
-  z.object({
-    path: z.string().describe('Path being refreshed, as it is stored'),
-    jobId: z.string().describe('Identifier of the queued render job'),
-  }),
-)
+import { pathsSchema, queuedJobSchema } from './pages.ts'
 
 const queuedDomainJobSchema = apiSchema(
   'QueuedDomainJob',

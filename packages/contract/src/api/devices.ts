@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DEVICE_DIFFERENCES } from '../settings/devices.ts'
 import { domainSettingsSchema } from '../settings/domain-settings.ts'
 import { apiSchema } from './api-schema.ts'
-import { queuedJobSchema } from './cache.ts'
+import { queuedJobSchema } from './pages.ts'
 
 const time = z.iso.datetime({ precision: 3 }).nullable()
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { INCIDENT_KINDS } from '../notifications/kinds.ts'
+import { INCIDENT_KINDS, NOTE_LIMIT_CHARS } from '../notifications/kinds.ts'
 import { nextField, pageQuery, timeSchema } from '../notifications/lists.ts'
 import { apiSchema } from './api-schema.ts'
+import { commaList } from './comma-list.ts'
 
 export const addressSchema = z.object({
   email: z.string(),
@@ -147,11 +148,20 @@ export const incidentSchema = z
       advice: z.string().describe('What to try first'),
       url: z.string().describe('The screen that shows it'),
     }),
+    acknowledged: z
+      .object({
+        by: z.string().describe('The e-mail address of a person, or the name of an API key'),
+        at: timeSchema,
+        note: z.string().nullable(),
+      })
+      .nullable()
+      .describe('Who takes care of it: no reminders are sent any more'),
   })
   .meta({ id: 'Incident' })
 
 /** What clients of the account's owner see. */
 export const incidentForClientsSchema = incidentSchema
+  .omit({ acknowledged: true })
   .extend({ evidence: incidentSchema.shape.evidence.omit({ changes: true }) })
   .meta({ id: 'IncidentForClients' })
 
@@ -163,7 +173,23 @@ export const incidentsSchema = z.object({
 export const incidentQuery = pageQuery.extend({
   domain: z.string().optional(),
   state: incidentSchema.shape.state.optional(),
+  kind: commaList(z.enum(INCIDENT_KINDS)).optional().describe('One or more kinds, with commas between them'),
 })
+
+export const incidentParams = z.object({ id: z.string().describe('The `id` in the list') })
+
+export const updateIncidentBody = z.object({
+  acknowledged: z.boolean().describe('true: you take care of it, and no reminders are sent any more'),
+  note: z
+    .string()
+    .max(NOTE_LIMIT_CHARS)
+    .refine((text) => !text.includes('\0'), 'must not contain a null character')
+    .nullable()
+    .optional()
+    .describe('For the other members of the account'),
+})
+
+export const updateIncidentAnswer = z.object({ incident: incidentSchema })
 
 export const NO_WEEK = 'must be a week such as 2026-W47'
 

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { FORMS } from '../outcome/form.ts'
+import { JOB_OUTCOMES } from '../outcome/job.ts'
+import { FRESHNESS_STATES } from '../page/freshness.ts'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
 import { PATH_LIMIT_CHARS } from '../page/path.ts'
 import { apiSchema } from './api-schema.ts'
+import { commaList } from './comma-list.ts'
 
 export const PAGE_ORDERS = [
   'path',
@@ -24,6 +27,14 @@ export const pathsSchema = z
   .max(REFRESH_PATH_LIMIT)
   .describe('Paths beginning with `/`; duplicates are joined')
 
+export const queuedJobSchema = apiSchema(
+  'QueuedJob',
+  z.object({
+    path: z.string().describe('Path being refreshed, as it is stored'),
+    jobId: z.string().describe('Identifier of the queued render job'),
+  }),
+)
+
 const searchSchema = z
   .string()
   .max(MATCH_LIMIT_CHARS)
@@ -33,14 +44,49 @@ const matchSchema = z
   .enum(['contains', 'prefix'])
   .describe('`prefix`: the path begins with this text, case-sensitive')
 
-/** Listed pages, or all pages that match a search. */
+const statusSchema = z
+  .string()
+  .regex(/^[1-5]\d\d$/, { error: 'must be an HTTP status, such as 404' })
+  .transform(Number)
+
+/** Of the page that a list shows for a path. Lists have commas between their values. */
+const filterFields = {
+  status: commaList(statusSchema).optional().describe('Statuses that crawlers get, such as `404,410`'),
+  freshness: commaList(z.enum(FRESHNESS_STATES)).optional().describe('`fresh`, `stale`, `kept`, `gone`'),
+  outcome: commaList(z.enum(JOB_OUTCOMES))
+    .optional()
+    .describe('Outcomes of the last render; it may not be the stored one'),
+  variant: commaList(z.enum(PAGE_VARIANTS)).optional().describe('Stored for these devices'),
+}
+
+/** Pages as the list shows them with the same parameters. */
+export const pageFilterSchema = z
+  .strictObject({
+    search: searchSchema.optional(),
+    match: matchSchema.optional(),
+    ...filterFields,
+    unvisited: z.boolean().optional().describe('true: no crawler requested it in the last 30 days'),
+  })
+  .refine(({ search = '', match: _, ...filters }) => {
+    return search.trim() !== '' || Object.values(filters).some((value) => value !== undefined)
+  }, 'must not be empty')
+
+/** Listed pages, or all pages that match a search or a filter. */
 export const pageChoiceSchema = z.union(
   [
     z.strictObject({ paths: pathsSchema }),
     z.strictObject({ search: searchSchema.min(1), match: matchSchema.optional() }),
+    z.strictObject({ filter: pageFilterSchema }),
   ],
-  'must have "paths", or "search" with "match"',
+  'must have "paths", or "search" with "match", or "filter"',
 )
+
+export const rerenderBody = z.union(
+  [z.strictObject({ paths: pathsSchema }), z.strictObject({ filter: pageFilterSchema })],
+  'must have "paths" or "filter"',
+)
+
+export const rerenderAnswer = z.object({ jobs: z.array(queuedJobSchema) })
 
 export const variantSchema = z
   .enum(PAGE_VARIANTS)
@@ -68,7 +114,7 @@ export const listedPageSchema = apiSchema(
     rendered_at: time,
     fresh_until: time.describe('Until then it is served as it is'),
     freshness: z
-      .enum(['fresh', 'stale', 'kept', 'gone'])
+      .enum(FRESHNESS_STATES)
       .describe(
         '`stale`: served while a refresh is queued; `kept`: served only if the origin or the renderer fails; `gone`: no longer served',
       ),
@@ -94,6 +140,17 @@ const CURSOR_LIMIT_CHARS = 6_000
 export const listPagesQuery = z.object({
   search: searchSchema.optional(),
   match: matchSchema.optional(),
+  ...filterFields,
+  unvisited: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .describe('`true`: no crawler requested it in the last 30 days'),
+  counts: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .describe('`false` leaves out `counts`, which take a second for 300,000 pages. Default: `true`'),
   order: z.enum(PAGE_ORDERS).optional().describe('Default: by path'),
   direction: z.enum(['asc', 'desc']).optional(),
   limit: z.coerce
@@ -110,10 +167,28 @@ export const listPagesQuery = z.object({
     .describe('`next` of the previous response; all other parameters must be the same'),
 })
 
+const countOfValues = z.record(z.string(), z.int())
+
+const pageCountsSchema = apiSchema(
+  'PageCounts',
+  z.object({
+    status: countOfValues,
+    freshness: countOfValues,
+    outcome: countOfValues.describe('Pages without a render in 30 days are not counted'),
+    variant: countOfValues.describe('A page that is stored for both devices counts for both'),
+    unvisited: z.object({ true: z.int(), false: z.int() }),
+  }),
+)
+
 export const listPagesAnswer = z.object({
   domain: z.string(),
   pages: z.array(listedPageSchema),
   matching: z.int().nullable().describe('Total number of matching pages; null with `after`'),
+  counts: pageCountsSchema
+    .nullable()
+    .describe(
+      'How many pages each value of a filter finds beside the other filters; null with `after`, with `counts=false`, and where the search alone finds more than 500,000 pages',
+    ),
   next: z.string().nullable().describe('For `after` of the next request; null: no more pages'),
 })
 

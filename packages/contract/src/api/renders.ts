@@ -3,6 +3,7 @@ import { nextField, pageQuery } from '../notifications/lists.ts'
 import { JOB_OUTCOMES, PRIORITIES } from '../outcome/job.ts'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
 import { apiSchema } from './api-schema.ts'
+import { commaList } from './comma-list.ts'
 
 const ms = z.int().nullable().describe('Milliseconds since the render was requested; null: not reached')
 
@@ -66,15 +67,10 @@ export const renderSchema = apiSchema(
   }),
 )
 
-/** Values with commas between them. */
-const outcomesSchema = z
-  .string()
-  .max(1_000)
-  .transform((text) => text.split(','))
-  .pipe(z.array(z.enum(JOB_OUTCOMES)))
-
 export const listRendersQuery = z.object({
-  outcome: outcomesSchema.optional().describe('One or more outcomes, with commas between them'),
+  outcome: commaList(z.enum(JOB_OUTCOMES))
+    .optional()
+    .describe('One or more outcomes, with commas between them'),
   path: z.string().max(2_000).optional().describe('Part of the path'),
   priority: z.enum(PRIORITIES).optional(),
   since: z.iso

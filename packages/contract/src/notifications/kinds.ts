@@ -60,4 +60,25 @@ export const KINDS = {
 
 export type IncidentKind = keyof typeof KINDS
 
+/** Of the note of who takes care of an incident. */
+export const NOTE_LIMIT_CHARS = 1_000
+
 export const INCIDENT_KINDS = Object.keys(KINDS) as IncidentKind[]
+
+const TROUBLE: readonly string[] = [
+  'origin_unreachable',
+  'renders_failing',
+  'blocked',
+  'pages_shrinking',
+  'certificate_failing',
+  'dns_lost',
+  'crawlers_gone',
+] satisfies IncidentKind[]
+
+/** The level of `quota_reached` from which it is trouble. */
+const QUOTA_TROUBLE = 100
+
+/** Whether an open reason is trouble; the others are warnings. `level`: of `quota_reached`, in percent. */
+export function isTroubleKind(kind: string, level: number | null): boolean {
+  return TROUBLE.includes(kind) || (kind === 'quota_reached' && (level ?? 0) >= QUOTA_TROUBLE)
+}

@@ -1,13 +1,10 @@
 /** All times are in milliseconds. */
 export type Lifetimes = { freshMs: number; staleMs: number; keepMs: number }
 
-export type Freshness =
-  | 'fresh'
-  /** Served while a refresh is queued. */
-  | 'stale'
-  /** Served only if the origin or the renderer fails. */
-  | 'kept'
-  | 'gone'
+/** `stale`: served while a refresh is queued; `kept`: served only if the origin or the renderer fails. */
+export const FRESHNESS_STATES = ['fresh', 'stale', 'kept', 'gone'] as const
+
+export type Freshness = (typeof FRESHNESS_STATES)[number]
 
 export type Aged = {
   status: number

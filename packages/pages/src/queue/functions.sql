@@ -1,3 +1,9 @@
+-- Whether a path is a page. Prepaint makes others up, to learn how a site answers for missing pages (`PROBE_PREFIX` in prober.ts) and to
+-- try rules (`PATH_PREFIX` in rule-tries.ts): they are in no list and no count.
+create or replace function is_page_path(path text) returns boolean language sql immutable as $$
+  select not starts_with(path, '/prepaint-probe-') and not starts_with(path, '/prepaint-try-')
+$$;
+
 -- The first and the last turn of a domain's waiting jobs in one priority; null for none. Comparing rows and ordering by
 -- all columns forces the index `job_line`: with `=` the planner may take another and read the jobs of all domains.
 create or replace function first_turn(lane smallint, account integer, domain integer) returns bigint

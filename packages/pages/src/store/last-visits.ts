@@ -17,7 +17,8 @@ export type Visit = {
   atMs: number
 }
 
-const VISITS_KEPT_DAYS = 30
+/** Visits that are older are unknown. */
+export const LAST_VISIT_DAYS = 30
 
 /** After this time a node writes a page's visit again. */
 export const WRITTEN_AGAIN_MS = 3_600_000
@@ -104,7 +105,7 @@ export async function forgetVisits(
 
 /** Returns how many were removed. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: VISITS_KEPT_DAYS }, steps)
+  return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: LAST_VISIT_DAYS }, steps)
 }
 
 /** A refresh that failed is not tried again for this long. */

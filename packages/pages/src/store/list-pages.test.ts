@@ -10,12 +10,14 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { lifetimesOf, RuleBook } from '@prepaint/runtime/rule-book.ts'
 import { columns, openQueue } from '../../../../test/support/queue.ts'
 import {
+  countByFilter,
   countPages,
   type ListedPage,
   type ListPlace,
   type ListWanted,
   listPages,
   matchingPaths,
+  type PageFilter,
   pageMatch,
 } from './list-pages.ts'
 import {
@@ -122,15 +124,72 @@ describe(`a list of ${MANY} pages`, () => {
       [null, MANY],
     ] as const
     for (const [match, count] of cases) {
-      assert.equal(await countPages(pool, 1 as DomainId, match), count)
+      assert.equal(await countPages(pool, domain(1), { match, nowMs: NOW_MS }), count)
       for (const order of PAGE_ORDERS) {
         if (match === null) continue
         assert.equal((await all(domain(1), { match, order })).length, count, `${order} ${match.text}`)
       }
     }
-    const first = await matchingPaths(pool, 1 as DomainId, pageMatch('prefix', '/p/599'), 3)
+    const match = pageMatch('prefix', '/p/599')
+    const first = await matchingPaths(pool, domain(1), { match, nowMs: NOW_MS }, 3)
     assert.deepEqual(first, ['/p/599', '/p/5990', '/p/5991'])
   })
+
+  const FILTERS: Record<string, PageFilter> = {
+    'one status': { status: [404] },
+    'several statuses': { status: [200, 404] },
+    'a status that no page has': { status: [500] },
+    freshness: { freshness: ['stale', 'kept'] },
+    'the last outcome': { outcome: ['timed-out'] },
+    'the device': { variant: ['mobile'] },
+    'visits in the last 30 days': { unvisited: false },
+    'no visit in the last 30 days': { unvisited: true },
+    'several filters': { status: [200], freshness: ['fresh'], outcome: ['rendered'], unvisited: true },
+  }
+  const rules = [{ path: '/p/1*', fresh_seconds: 600, stale_seconds: 60, keep_seconds: 50_000 }]
+  const settings = { fresh_seconds: 86_400, stale_seconds: 43_200, keep_seconds: 3 * 86_400, rules }
+  it('filters are counted for as many pages as the limit, and not for one more, of which the total is known', async () => {
+    const asked = { match: null, filter: { status: [404] }, nowMs: NOW_MS }
+    const within = await countByFilter(pool, domain(1), asked, MANY)
+    assert.deepEqual(within.counts?.status, { 200: MANY * 0.9, 404: MANY * 0.1 })
+    const beyond = await countByFilter(pool, domain(1), asked, MANY - 1)
+    assert.deepEqual(beyond, { matching: MANY * 0.1, counts: null })
+  })
+
+  for (const [name, filter] of Object.entries(FILTERS)) {
+    // Proves decided "Filters of pages"
+    it(`a filter by ${name} finds in every order, counts and names the same pages`, async () => {
+      const of = domain(1, settings)
+      const every = await all(of, {})
+      const expected = every.filter((page) => passes(page, filter)).map(({ path }) => path)
+      for (const order of PAGE_ORDERS) {
+        const found = await all(of, { filter, order })
+        assert.deepEqual(found.map(({ path }) => path).sort(), expected, order)
+      }
+      const asked = { match: null, filter, nowMs: NOW_MS }
+      assert.equal(await countPages(pool, of, asked), expected.length)
+      assert.deepEqual(await matchingPaths(pool, of, asked, MANY), expected)
+      const { matching, counts } = await countByFilter(pool, of, asked)
+      assert.equal(matching, expected.length)
+      assert(counts !== null)
+      for (const status of [200, 404]) {
+        const beside = every.filter((page) => passes(page, { ...filter, status: [status] }))
+        assert.equal(counts.status[status] ?? 0, beside.length, `${status}`)
+      }
+      for (const freshness of ['fresh', 'stale', 'kept', 'gone'] as const) {
+        const beside = every.filter((page) => passes(page, { ...filter, freshness: [freshness] }))
+        assert.equal(counts.freshness[freshness] ?? 0, beside.length, freshness)
+      }
+      for (const outcome of ['rendered', 'timed-out']) {
+        const beside = every.filter((page) => passes(page, { ...filter, outcome: [outcome] }))
+        assert.equal(counts.outcome[outcome] ?? 0, beside.length, outcome)
+      }
+      for (const unvisited of [true, false]) {
+        const beside = every.filter((page) => passes(page, { ...filter, unvisited }))
+        assert.equal(counts.unvisited[`${unvisited}`], beside.length, `${unvisited}`)
+      }
+    })
+  }
 
   // Proves decided "Lists of pages"
   it('a list goes on where it was, whatever is purged meanwhile', async () => {
@@ -286,3 +345,13 @@ describe('the history of a page', () => {
     assert.deepEqual([await titles('/fits'), await titles('/does-not')], [['large'], []])
   })
 })
+
+function passes(page: ListedPage, { status, freshness, outcome, variant, unvisited }: PageFilter): boolean {
+  return (
+    (status?.includes(page.status) ?? true) &&
+    (freshness?.includes(page.freshness) ?? true) &&
+    (outcome?.includes(page.lastRender?.outcome ?? '') ?? true) &&
+    (variant?.some((each) => page.variants.includes(each)) ?? true) &&
+    (unvisited === undefined || unvisited === (page.lastCrawler === null))
+  )
+}

@@ -196,6 +196,9 @@ function condition(domain: DomainId, which: DeletedPages): { where: string; valu
   }
 }
 
+/** More paths than this are not named one by one: nodes drop the whole domain. */
+const NAMED_IN_NOTICES = 10_000
+
 /** What nodes drop from memory. With `purged`, redirects and sitemaps of the whole domain are deleted too. */
 function invalidations(
   domain: DomainId,
@@ -215,7 +218,7 @@ function invalidations(
     case 'page':
       return [ofPath(which.page.path)]
     case 'paths':
-      return which.paths.map(ofPath)
+      return which.paths.length > NAMED_IN_NOTICES ? [{ domain }] : which.paths.map(ofPath)
     case 'unchanged':
       return deletedPaths.map(ofPath)
     case 'prefix':

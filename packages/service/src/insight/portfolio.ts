@@ -1,9 +1,9 @@
-import type { PortfolioDomain, portfolioAnswer, REASON_KINDS } from '@prepaint/contract/api/portfolio.ts'
+import type { PortfolioDomain, portfolioAnswer } from '@prepaint/contract/api/portfolio.ts'
 import type { PROOF_STATES } from '@prepaint/contract/api/proof.ts'
 import { tagKey } from '@prepaint/contract/api/tags.ts'
 import { utcDay, utcMonth } from '@prepaint/contract/dates.ts'
 import type { Scope } from '@prepaint/contract/ids.ts'
-import { INCIDENT_KINDS, type IncidentKind } from '@prepaint/contract/notifications/kinds.ts'
+import { INCIDENT_KINDS, type IncidentKind, isTroubleKind } from '@prepaint/contract/notifications/kinds.ts'
 import type {
   PORTFOLIO_ORDERS,
   PORTFOLIO_STATES,
@@ -17,25 +17,12 @@ import { historyStart, months, type RenderRow } from './traffic/read-renders.ts'
 
 type State = (typeof PORTFOLIO_STATES)[number]
 type Reason = PortfolioDomain['reasons'][number]
-type ReasonKind = (typeof REASON_KINDS)[number]
 
 const DAY_MS = 86_400_000
 const DAYS = 7
 /** The month in which the history of a forecast begins, and the present one. */
 const MOST_RENDER_DAYS = 63
 const CERTIFICATE_ENDS_MS = 14 * DAY_MS
-
-const TROUBLE: ReadonlySet<ReasonKind> = new Set<IncidentKind>([
-  'origin_unreachable',
-  'renders_failing',
-  'blocked',
-  'pages_shrinking',
-  'certificate_failing',
-  'dns_lost',
-  'crawlers_gone',
-])
-/** The level of `quota_reached` from which it is trouble. */
-const QUOTA_TROUBLE = 100
 
 const daysBack = Array.from({ length: DAYS }, (_, at) => DAYS - 1 - at)
 const visitsOfDays = daysBack.map(
@@ -204,8 +191,7 @@ function reasonsOf(row: Row, { publicUrl, nowMs }: PortfolioView): JudgedReason[
     .map(({ level, since, ...incident }) => ({
       ...incident,
       since: new Date(since).toISOString(),
-      isTrouble:
-        TROUBLE.has(incident.kind) || (incident.kind === 'quota_reached' && (level ?? 0) >= QUOTA_TROUBLE),
+      isTrouble: isTroubleKind(incident.kind, level),
     }))
     .toSorted(
       (a, b) =>

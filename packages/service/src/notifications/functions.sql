@@ -1,7 +1,15 @@
 create or replace function incident_json(i incident, domain_name text) returns json language sql stable as $$
   select json_build_object('id', i.id, 'domain', domain_name, 'kind', i.kind, 'state', i.state,
     'since', iso_time(i.since), 'opened_at', iso_time(i.opened_at), 'resolved_at', iso_time(i.resolved_at),
-    'resolution', i.resolution, 'summary', i.summary, 'evidence', i.evidence)
+    'resolution', i.resolution, 'summary', i.summary, 'evidence', i.evidence,
+    'acknowledged', (select json_build_object('by', a.acknowledged_by, 'at', iso_time(a.acknowledged_at), 'note', a.note)
+                       from incident_acknowledged a where a.incident_id = i.id))
+$$;
+
+-- Nodes with an open dashboard hear of it.
+create or replace function announce_incident(i incident, domain_name text) returns void language sql volatile as $$
+  select pg_notify('incident', json_build_object('account', i.account_id, 'domain_id', i.domain_id, 'data', json_build_object(
+           'id', i.id, 'domain', domain_name, 'kind', i.kind, 'state', i.state))::text)
 $$;
 
 -- A delivery with what it takes to send it. `seconds`: Unix time of the attempt.
@@ -48,10 +56,8 @@ begin
 end
 $$;
 
--- Nodes with an open dashboard hear of it.
 create or replace function record_incident(of_incident bigint, of_type text, of_key text) returns void language sql as $$
-  select pg_notify('incident', json_build_object('account', i.account_id, 'domain_id', i.domain_id, 'data', json_build_object(
-           'id', i.id, 'domain', d.custom_domain, 'kind', i.kind, 'state', i.state))::text),
+  select announce_incident(i, d.custom_domain),
          record_event(i.account_id, i.domain_id, i.id, of_type, of_key,
                       json_build_object('incident', incident_json(i, d.custom_domain)))
     from incident i join domain d on d.id = i.domain_id where i.id = of_incident

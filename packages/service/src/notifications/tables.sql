@@ -50,6 +50,15 @@ create index incident_domain on incident (domain_id, id);
 create index incident_reminder on incident (opened_at) where state = 'open';
 create index incident_age on incident (opened_at);
 
+-- Who takes care of an incident, by e-mail address or name of an API key: no reminders are sent any more. Apart from `incident`: without
+-- statistics, PostgreSQL estimates the number of its rows by their width, and would sort the list.
+create table incident_acknowledged (
+  incident_id     bigint primary key references incident on delete cascade,
+  acknowledged_by text not null,
+  acknowledged_at timestamptz not null default clock_timestamp(),
+  note            text
+);
+
 -- Who is told: an event endpoint (`address` is its URL), or an e-mail address. Those whose `state` is `confirmed` get
 -- events; of incidents, only of `kinds`. `key_sealed`: signs deliveries, or derives the tokens of links in e-mails.
 create table channel (

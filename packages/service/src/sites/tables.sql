@@ -96,3 +96,10 @@ create table domain_proof_mark (
   expires_at  timestamptz not null
 );
 create index domain_proof_mark_expiry on domain_proof_mark (expires_at);
+
+-- The first steps of a domain; packages/service/src/sites/checklist.ts. `done`: when each was first seen to be done.
+create table domain_checklist (
+  domain_id integer primary key references domain on delete cascade,
+  done      jsonb not null default '{}',
+  hidden_at timestamptz
+);

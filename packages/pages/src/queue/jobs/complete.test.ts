@@ -16,7 +16,7 @@ import { parseInvalidations } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { notifiedBy, waitingForLocks } from '../../../../../test/support/database.ts'
-import { readOutcome } from '../../../../../test/support/outcome.ts'
+import { readOutcome, type UnreadFound } from '../../../../../test/support/outcome.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/support/queue.ts'
 import { deletePages } from '../../store/purge.ts'
 import { htmlOf } from '../../store/stored-page.ts'
@@ -24,7 +24,7 @@ import type { Found } from '../judging/effect.ts'
 import { JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { JobCompleter } from './complete.ts'
-import { enqueue } from './enqueue.ts'
+import { enqueue, rerenderPages } from './enqueue.ts'
 import { Lease } from './lease.ts'
 import { Notices } from './notices.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
@@ -36,6 +36,36 @@ const listener = await queue.listener()
 const DONE = { state: 'done', outcome: 'rendered' } as const
 
 describe('what an outcome does', () => {
+  // Proves decided "Pages that are rendered again"
+  it('a page that is rendered again is served until the new one is stored, stays where the render fails, and counts as a refresh', async () => {
+    const domain = await queue.domain()
+    await queue.complete(await queue.running(domain), RENDERED)
+    const etagNow = async () => {
+      const page = await queue.page(domain)
+      return page?.kind === 'page' ? page.etag : null
+    }
+    const first = await etagNow()
+    const again = async (found: UnreadFound) => {
+      const [asked] = await transaction(queue.pool, (client) => rerenderPages(client, domain, [HOME]))
+      assert.equal(await etagNow(), first, 'queued')
+      const [job] = await queue.claim()
+      assert.deepEqual([job!.id, job!.priority], [asked!.jobId, 'refresh'])
+      assert.equal(await etagNow(), first, 'running')
+      await queue.complete(job!, found)
+    }
+    await again({ kind: 'blank' })
+    assert.equal(await etagNow(), first)
+    assert.equal(await queue.renders(domain), 1)
+    await again({
+      kind: 'rendered',
+      status: 200,
+      headers: [],
+      html: '<!doctype html><h1>rendered again</h1>',
+    })
+    assert.notEqual(await etagNow(), first)
+    assert.equal(await queue.renders(domain), 2)
+  })
+
   it('a rendered page is stored as it is served, counted, and told to the other nodes', async () => {
     const domain = await quiet.domain()
     await quiet.pool.query(

@@ -68,6 +68,18 @@ export async function refreshPages(
   return enqueue(client, domain, paths, 'refresh')
 }
 
+/**
+ * The stored pages are served until the new ones are stored, and stay where a render fails. Call inside a transaction, and
+ * throws as `enqueue` does.
+ */
+export function rerenderPages(
+  client: Queryable,
+  domain: DomainId,
+  paths: readonly PagePath[],
+): Promise<{ path: PagePath; jobId: JobId }[]> {
+  return enqueue(client, domain, paths, 'refresh')
+}
+
 /** `crawler`: its kind, where rules tell crawlers apart. Throws as `enqueueLive` does. */
 export type EnqueueLive = (
   page: AskedPage,

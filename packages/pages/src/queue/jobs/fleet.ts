@@ -128,7 +128,7 @@ export type FleetFailures = {
 export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
   const { rows: sums } = await db.query<{ since: Date | null; renders: number; failed: number }>(
     `select min(ended_at) as since, count(*)::int as renders, count(*) filter (where outcome <> all ($2))::int as failed
-       from (select ended_at, outcome from render_record order by ended_at desc limit $1) last_renders`,
+       from (select ended_at, outcome from render_record where is_page_path(path) order by ended_at desc limit $1) last_renders`,
     [RENDERS_READ, GOOD],
   )
   const { since = null, renders = 0, failed = 0 } = sums[0] ?? {}
@@ -140,7 +140,7 @@ export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
     last_at: Date
   }>(
     `select r.outcome, d.custom_domain, a.email, count(*)::int as failed, max(r.ended_at) as last_at
-       from (select domain_id, outcome, ended_at from render_record order by ended_at desc limit $1) r
+       from (select domain_id, outcome, ended_at from render_record where is_page_path(path) order by ended_at desc limit $1) r
        join domain d on d.id = r.domain_id
        join account a on a.id = d.account_id
       where r.outcome <> all ($2)
@@ -155,7 +155,7 @@ export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
     ended_at: Date
   }>(
     `select r.outcome, r.detail, d.custom_domain, r.path, r.ended_at
-       from (select id, domain_id, outcome, detail, path, ended_at from render_record order by ended_at desc limit $1) r
+       from (select id, domain_id, outcome, detail, path, ended_at from render_record where is_page_path(path) order by ended_at desc limit $1) r
        join domain d on d.id = r.domain_id
       where r.outcome <> all ($2) order by r.ended_at desc, r.id desc limit $3`,
     [RENDERS_READ, GOOD, LAST_SHOWN],

@@ -84,9 +84,6 @@ export type RenderFilter = {
   limit: number
 }
 
-/** Paths that Prepaint makes up, to learn how a site answers for missing pages and to try rules, are no pages. */
-const IS_PAGE = `r.path not like '/prepaint-probe-%' and r.path not like '/prepaint-try-%'`
-
 /** Lists renders of a domain, newest first. `next` is for `after`; null: these are the last. */
 export async function listRenders(
   db: Queryable,
@@ -128,8 +125,15 @@ async function rendersWhere(
     `select r.id::float8 as id, r.job_id as "jobId", r.path, r.variant, r.outcome, r.detail, r.ended_at, r.queued_ms,
             r.stored_ms, r.record, r.request_id as "requestId",
             (array['live', 'refresh', 'warm'])[j.priority + 1] as priority
-       from render_record r left join job j on j.id = r.job_id
-      where r.domain_id = $1 and ${IS_PAGE} ${where} order by r.id desc limit $2`,
+       from render_record r
+       left join lateral (
+         select priority from job where id = r.job_id
+         union all
+         -- A render and its job end together: other days are not searched.
+         select priority from job_ended
+          where id = r.job_id and finished_at between r.ended_at - interval '1 hour' and r.ended_at + interval '1 hour'
+         limit 1) j on true
+      where r.domain_id = $1 and is_page_path(r.path) ${where} order by r.id desc limit $2`,
     values,
   )
   return rows.map((row) => ({ ...row, ended_at: row.ended_at.toISOString() }))

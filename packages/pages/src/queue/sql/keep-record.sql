@@ -17,14 +17,14 @@ with ended as materialized (
     from ended order by at
   returning domain_id, path, variant
 ), last as (
-  -- A probe has no page.
+  -- Probes and tries of rules have no page.
   insert into last_render (domain_id, path, outcome, ended_at)
-  select distinct on (domain_id, path) domain_id, path, outcome, now() from ended where outcome <> 'probed'
+  select distinct on (domain_id, path) domain_id, path, outcome, now() from ended where outcome <> 'probed' and is_page_path(path)
    order by domain_id, path, at desc
   on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at
 ), usual as (
   insert into render_outcome_day as t (domain_id, day, outcome, renders)
-  select domain_id, (now() at time zone 'UTC')::date, outcome, count(*) from ended where outcome <> 'probed'
+  select domain_id, (now() at time zone 'UTC')::date, outcome, count(*) from ended where outcome <> 'probed' and is_page_path(path)
    group by domain_id, outcome order by domain_id, outcome
   on conflict (domain_id, day, outcome) do update set renders = t.renders + excluded.renders
 )

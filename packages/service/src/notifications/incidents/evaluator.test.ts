@@ -240,6 +240,16 @@ it('no list of incidents is sorted, even without statistics', async () => {
   assert.doesNotMatch(plans.join('\n'), /Sort/)
 })
 
+it('probes and tries of rules that fail open no incident', async () => {
+  const { account, id } = await site()
+  await rendered(id, many(30, 'rendered'))
+  await rendered(id, many(12, 'site-error'), (n) => `/prepaint-try-x-${n}`)
+  await rendered(id, many(12, 'origin-unreachable'), (n) => `/prepaint-probe-x${n}`)
+  await rounds()
+  await rounds()
+  assert.deepEqual(await kinds(account), [])
+})
+
 it('visits of search crawlers are compared by 24 whole hours: without the one that runs, and the one of which minutes wait', async () => {
   const { id } = await site()
   const client = await api.pool.connect()

@@ -103,7 +103,8 @@ export async function evaluate(
     `select record_incident(id, 'mail.reminder', key) from (
        select id, opened_at, 'incident ' || id || ' reminder '
               || floor(extract(epoch from clock_timestamp() - opened_at) * 1000 / $1) as key
-         from incident where state = 'open' and opened_at <= clock_timestamp() - $1 * interval '1 millisecond') due
+         from incident i where state = 'open' and opened_at <= clock_timestamp() - $1 * interval '1 millisecond'
+          and not exists (select from incident_acknowledged a where a.incident_id = i.id)) due
       where not exists (select from event e where e.key = due.key) order by opened_at limit 1000`,
     [REMIND_AFTER_MS / options.speed],
   )

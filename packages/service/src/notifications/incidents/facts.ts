@@ -157,7 +157,7 @@ const RENDERS = `
   select d as id, r.path, r.outcome, r.detail, ${ms('r.ended_at')} as "atMs"
     from unnest($1::integer[]) d
     join lateral (select path, outcome, detail, ended_at, id from render_record
-                   where domain_id = d order by id desc limit ${READ}) r
+                   where domain_id = d and is_page_path(path) order by id desc limit ${READ}) r
       on r.ended_at > clock_timestamp() - interval '24 hours'
    order by d, r.id desc`
 

@@ -1,5 +1,5 @@
 import type { incidentQuery, incidentSchema, incidentsSchema } from '@prepaint/contract/api/notifications.ts'
-import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, Scope } from '@prepaint/contract/ids.ts'
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { pageOf } from '@prepaint/contract/notifications/lists.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
@@ -22,22 +22,81 @@ type Evidence = Incident['evidence']
 export async function listIncidents(
   db: Queryable,
   { account, domains }: { account: AccountId | null; domains: readonly DomainId[] | null },
-  { state, limit, after }: Omit<z.infer<typeof incidentQuery>, 'domain'>,
+  { state, kind, limit, after }: Omit<z.infer<typeof incidentQuery>, 'domain'>,
 ): Promise<{ incidents: Incident[]; next: z.infer<typeof incidentsSchema>['next'] }> {
   // Comparing rows and ordering by all columns forces the index `incident_list`: nothing is sorted.
   const whose = account === null ? '0::integer' : 'i.account_id'
-  const { rows } = await db.query<{ incident: Incident }>(
-    `select incident_json(i, d.custom_domain) as incident from incident i join domain d on d.id = i.domain_id
+  const { rows: found } = await db.query<{ id: number }>(
+    `select i.id::float8 as id from incident i
       where ($2::integer[] is null or i.domain_id = any ($2)) and ($3::text is null or i.state = $3)
+        and ($6::text[] is null or i.kind = any ($6))
         and i.opened_at > now() - make_interval(days => ${KEPT_DAYS}) and ${whose} >= $1
         and (${whose}, i.state = 'open', i.id)
             < ($1, coalesce((select state = 'open' from incident where id = $5 and account_id = $1), true), coalesce($5, ${Number.MAX_SAFE_INTEGER}))
       order by ${whose} desc, (i.state = 'open') desc, i.id desc limit $4`,
-    [account ?? 0, domains, state, limit + 1, after],
+    [account ?? 0, domains, state, limit + 1, after, kind],
   )
-  const found = rows.map(({ incident }) => incident)
-  const { page: incidents, next } = pageOf(found, limit)
-  return { incidents, next }
+  const { page, next } = pageOf(found, limit)
+  return {
+    incidents: await readIncidents(
+      db,
+      account,
+      page.map(({ id }) => id),
+    ),
+    next,
+  }
+}
+
+/** Returns them in this order. Those that have been deleted meanwhile are left out. */
+async function readIncidents(
+  db: Queryable,
+  account: AccountId | null,
+  ids: readonly number[],
+): Promise<Incident[]> {
+  if (ids.length === 0) return []
+  const { rows } = await db.query<{ incident: Incident }>(
+    `select incident_json(i, d.custom_domain) as incident from incident i join domain d on d.id = i.domain_id
+      where i.id = any ($1) and ($2::integer is null or i.account_id = $2)`,
+    [ids, account],
+  )
+  const byId = new Map(rows.map(({ incident }) => [incident.id, incident]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** `by`: the e-mail address of a person, or the name of an API key. */
+type Acknowledgement = { by: string; note: string | null }
+
+/**
+ * Notes who takes care of an incident, which ends its reminders; null: nobody, any more. Returns null if there is no such incident
+ * within the scope.
+ */
+export async function acknowledgeIncident(
+  db: Queryable,
+  { account, domains }: Scope,
+  id: number,
+  acknowledged: Acknowledgement | null,
+): Promise<Incident | null> {
+  const within = 'i.id = $3 and i.account_id = $1 and ($2::integer[] is null or i.domain_id = any ($2))'
+  const values = [account, domains, id]
+  if (acknowledged === null) {
+    await db.query(
+      `delete from incident_acknowledged where incident_id in (select i.id from incident i where ${within})`,
+      values,
+    )
+  } else {
+    await db.query(
+      `insert into incident_acknowledged (incident_id, acknowledged_by, note) select i.id, $4, $5 from incident i where ${within}
+       on conflict (incident_id) do update
+         set acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at, note = excluded.note`,
+      [...values, acknowledged.by, acknowledged.note],
+    )
+  }
+  const { rows } = await db.query<{ incident: Incident }>(
+    `select incident_json(i, d.custom_domain) as incident, announce_incident(i, d.custom_domain)
+       from incident i join domain d on d.id = i.domain_id where ${within}`,
+    values,
+  )
+  return rows[0]?.incident ?? null
 }
 
 /** Writes one action of an evaluation with its event. The caller has locked the domain's memory. */

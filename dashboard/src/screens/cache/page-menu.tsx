@@ -1,0 +1,36 @@
+import { Menu } from '@mantine/core'
+import { useLocation } from 'wouter'
+import { pagePath } from '../../route-map.ts'
+
+/** The actions of one page. Deleting asks first. `onDeed` is null if the role may not delete. */
+export function PageMenu(props: {
+  domain: string
+  path: string
+  isActive: boolean
+  onDeed: ((deed: 'purge' | 'refresh') => void) | null
+  close: () => void
+}) {
+  const { domain, path, onDeed, close } = props
+  const [, navigate] = useLocation()
+  return (
+    <Menu opened onClose={close} position="bottom-end" withinPortal returnFocus>
+      <Menu.Target>
+        <span />
+      </Menu.Target>
+      <Menu.Dropdown aria-label={`Actions for ${path}`}>
+        <Menu.Item component="a" href={`https://${domain}${path}`} target="_blank" rel="noreferrer">
+          Open
+        </Menu.Item>
+        <Menu.Item onClick={() => navigate(pagePath(domain, path))}>Compare</Menu.Item>
+        {onDeed !== null && (
+          <>
+            <Menu.Item disabled={!props.isActive} onClick={() => onDeed('refresh')}>
+              Delete and render (refresh)
+            </Menu.Item>
+            <Menu.Item onClick={() => onDeed('purge')}>Delete (purge)</Menu.Item>
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
