@@ -40,7 +40,13 @@ export function IncidentCard({ incident }: { incident: Incident }) {
           <StateShape state={severity} />
           <h2 className={classes.title}>
             {kindTitle(kind)} ·{' '}
-            <Anchor component={Link} href={domainPath('domain', domain)} inherit underline="always" className="break">
+            <Anchor
+              component={Link}
+              href={domainPath('domain', domain)}
+              inherit
+              underline="always"
+              className="break"
+            >
               {domain}
             </Anchor>
           </h2>
