@@ -7,7 +7,7 @@ import { tagsSchema } from './tags.ts'
 import { forecastSchema } from './traffic.ts'
 
 /** Beside the kinds of incidents: a certificate ends within 14 days, the proof of the name is lost, and no request has come the chosen way. */
-export const REASON_KINDS = [...INCIDENT_KINDS, 'certificate_ending', 'proof_lost', 'not_set_up'] as const
+const REASON_KINDS = [...INCIDENT_KINDS, 'certificate_ending', 'proof_lost', 'not_set_up'] as const
 
 export const MOST_LISTED = 1_000
 
