@@ -33,7 +33,7 @@ export type ListedPage = {
   lastRender: { outcome: string; endedAt: Date } | null
 }
 
-/** Which pages are listed, by the row of each path. Absent: any. Each list names at least one value. */
+/** Which pages are listed, by the row of each path. If absent, all do. Each list names at least one value. */
 export type PageFilter = {
   status?: readonly number[] | undefined
   freshness?: readonly Freshness[] | undefined
