@@ -47,6 +47,8 @@ describe('the branding of an account', () => {
         const text = `${field} must not contain control or direction characters`
         assertAnswer(await change({ [field]: wrong }), 400, text)
       }
+      const encoded = `=?utf-8?B?${Buffer.from('Bank <ceo@bank.example>').toString('base64')}?=`
+      assertAnswer(await change({ [field]: encoded }), 400, `${field} must not contain =?`)
     }
     for (const wrong of ['a <b', 'a>b', 'a "b"', 'a@b', 'a\\b']) {
       assertAnswer(await change({ sender_name: wrong }), 400, 'sender_name must not contain < > " @ or \\')

@@ -46,6 +46,8 @@ const nameField = z
   .refine((name) => !CONTROL_OR_DIRECTION.test(name) && name.isWellFormed(), {
     error: 'must not contain control or direction characters',
   })
+  // Mail programs would decode it to characters that are refused above (RFC 2047, section 2).
+  .refine((name) => !name.includes('=?'), { error: 'must not contain =?' })
 
 export const brandingBody = z
   .object({
