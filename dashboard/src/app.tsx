@@ -87,14 +87,16 @@ function Screens() {
   )
 }
 
+type DomainAddress = { domain: string; part: string | undefined; page: string | undefined }
+
 function ScreensOfAccount() {
   const mayAdd = useRights()('createDomain')
   return (
     <Switch>
       <Route path={ROUTES.domains} component={Sites} />
       <Route path={ROUTES.addDomain}>{mayAdd ? <AddSite /> : <NotFound />}</Route>
-      <Route path={`${ROUTES.domain}/:part?`}>
-        {({ domain, part }) => <DomainScreen key={domain} domain={domain} part={part} />}
+      <Route<DomainAddress> path={`${ROUTES.domain}/:part?/:page?`}>
+        {({ domain, part, page }) => <DomainScreen key={domain} domain={domain} part={part} page={page} />}
       </Route>
       <Route path={ROUTES.traffic} component={TrafficOfAccount} />
       <Route path={ROUTES.incidents} component={Incidents} />

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ago, bytes, duration, milliseconds, stepName, visitedAgo } from './format.ts'
-import { domainPath, nextPath, pagePath, signInPath } from './route-map.ts'
+import { domainPath, nextPath, pagePath, settingsPath, signInPath } from './route-map.ts'
 
 function written(write: (value: number) => string, ...values: number[]): string {
   return values.map(write).join(', ')
@@ -59,7 +59,9 @@ it('a day is a UTC day and says so, an hour is one of the viewer', () => {
 })
 
 it('an address encodes the names in it, and leaves out what is the default', () => {
-  assert.equal(domainPath('domainCache', 'a/b'), '/domains/a%2Fb/cache')
+  assert.equal(domainPath('domainPages', 'a/b'), '/domains/a%2Fb/pages')
+  assert.equal(settingsPath('a/b', 'paths'), '/domains/a%2Fb/settings/paths')
+  assert.equal(settingsPath('a', 'site', 'way'), '/domains/a/settings/site#way')
   assert.equal(pagePath('a/b', '/x?y=1'), '/domains/a%2Fb/pages?path=%2Fx%3Fy%3D1')
   assert.equal(
     pagePath('a', '/', { view: 'facts', variant: 'mobile' }),
@@ -68,7 +70,7 @@ it('an address encodes the names in it, and leaves out what is the default', () 
 })
 
 it('signing in returns to the screen that was left', () => {
-  for (const path of ['/keys', '/domains/shop.example.com/cache', '/operator/accounts']) {
+  for (const path of ['/keys', '/domains/shop.example.com/settings/paths', '/operator/accounts']) {
     assert.equal(nextPath(signInPath(path).replace('/sign-in', '')), path)
   }
   assert.equal(signInPath('/domains'), '/sign-in')

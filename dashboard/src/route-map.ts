@@ -6,14 +6,16 @@ export const ROUTES = {
   domains: '/domains',
   addDomain: '/domains/add',
   domain: '/domains/:domain',
-  domainCache: '/domains/:domain/cache',
-  domainCrawlers: '/domains/:domain/crawlers',
   domainPages: '/domains/:domain/pages',
   domainRenders: '/domains/:domain/renders',
   domainSettings: '/domains/:domain/settings',
-  domainSiteFiles: '/domains/:domain/site-files',
-  domainTokens: '/domains/:domain/tokens',
+  domainSettingsPage: '/domains/:domain/settings/:page',
   domainTraffic: '/domains/:domain/traffic',
+  // Addresses of earlier versions, which lead on.
+  formerCache: '/domains/:domain/cache',
+  formerCrawlers: '/domains/:domain/crawlers',
+  formerSiteFiles: '/domains/:domain/site-files',
+  formerTokens: '/domains/:domain/tokens',
   traffic: '/traffic',
   incidents: '/incidents',
   notifications: '/notifications',
@@ -37,7 +39,7 @@ export const ROUTES = {
 } as const
 
 /** The screens of a domain that need nothing but its name. */
-export type DomainRoute = Exclude<Extract<keyof typeof ROUTES, `domain${string}`>, 'domains' | 'domainPages'>
+export type DomainRoute = 'domain' | 'domainTraffic' | 'domainPages' | 'domainRenders' | 'domainSettings'
 
 export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
@@ -84,11 +86,26 @@ export function incidentsPath(domain: string): string {
   return `${ROUTES.incidents}?${new URLSearchParams({ domain })}`
 }
 
-export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'
+/** The settings of a domain, a page each. Their order and titles: `screens/settings/settings-pages.ts`. */
+export type SettingsPage =
+  | 'site'
+  | 'freshness'
+  | 'paths'
+  | 'crawlers'
+  | 'rendering'
+  | 'forms'
+  | 'robots'
+  | 'redirects'
+  | 'sitemap'
+  | 'access'
+  | 'certificate'
+  | 'tokens'
+  | 'delete'
 
-export function siteFilesPath(domain: string, view: SiteFilesView = 'robots'): string {
-  const path = domainPath('domainSiteFiles', domain)
-  return view === 'robots' ? path : `${path}?view=${view}`
+/** `setting`: the field that gets the focus, by the name of its setting. */
+export function settingsPath(domain: string, page: SettingsPage, setting?: string): string {
+  const path = ROUTES.domainSettingsPage.replace(':domain', encodeURIComponent(domain)).replace(':page', page)
+  return setting === undefined ? path : `${path}#${setting}`
 }
 
 /** `next` is the screen to return to after signing in. */
@@ -107,7 +124,9 @@ const WITHOUT_SESSION: readonly string[] = [
 ]
 
 export function isScreen(path: string): boolean {
-  return Object.values(ROUTES).some((route) => new RegExp(`^${route.replace(/:\w+/, '[^/?#]+')}$`).test(path))
+  return Object.values(ROUTES).some((route) =>
+    new RegExp(`^${route.replaceAll(/:\w+/g, '[^/?#]+')}$`).test(path),
+  )
 }
 
 /** Returns where to go after sign-in: always a dashboard screen, even if a link names another address. */

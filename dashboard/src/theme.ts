@@ -29,14 +29,14 @@ const red: MantineColorsTuple = [
 ]
 
 const dark: MantineColorsTuple = [
-  '#dfe5e4',
+  '#e4eae8',
   '#c0c9c8',
   '#9aa6a5',
   '#6d7a79',
   '#3d4847',
   '#2d3635',
   '#222928',
-  '#181d1d',
+  '#1b2121',
   '#131717',
   '#0e1111',
 ]
@@ -47,6 +47,10 @@ export const theme = createTheme({
   colors: { paint, red, dark },
   black: '#17211f',
   defaultRadius: 'md',
+  // Controls have 6 pixels, sheets 8.
+  radius: { md: '0.375rem', lg: '0.5rem' },
+  // 12/16 notes, 14/20 body, 16/24 lead.
+  lineHeights: { xs: '1.3334', sm: '1.4286', md: '1.5' },
   cursorType: 'pointer',
   respectReducedMotion: true,
   // Generic names come last: some systems map them to a different family for each weight.
@@ -54,6 +58,16 @@ export const theme = createTheme({
     '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Open Sans", "Liberation Sans", Helvetica, Arial, system-ui, sans-serif',
   fontFamilyMonospace:
     'ui-monospace, "SF Mono", "Cascadia Mono", "Liberation Mono", Menlo, Consolas, monospace',
-  headings: { fontWeight: '650' },
+  headings: {
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '1.5rem', lineHeight: '2rem' },
+      h2: { fontSize: '1.25rem', lineHeight: '1.75rem' },
+      h3: { fontSize: '1.25rem', lineHeight: '1.75rem' },
+      h4: { fontSize: '1rem', lineHeight: '1.5rem' },
+      h5: { fontSize: '0.875rem', lineHeight: '1.25rem' },
+      h6: { fontSize: '0.75rem', lineHeight: '1rem' },
+    },
+  },
   components: { Badge: { defaultProps: { variant: 'light', tt: 'none' } } },
 })

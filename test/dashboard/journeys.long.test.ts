@@ -1,6 +1,7 @@
 /** What people do with the dashboard, by the names of its elements, on a real node with a real site behind it. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Locator } from 'playwright-core'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { elements, openDashboard, signIn, until } from './open-dashboard.ts'
 
@@ -98,12 +99,12 @@ it('the checklist leads to the first page, before any DNS change', async () => {
   await state('See a page', 'Done').waitFor()
 })
 
-it('after a crawler visit the page is listed in the cache with its crawler', async () => {
+it('after a crawler visit the page is listed with its crawler; the former address of the list leads to it', async () => {
   assert.equal((await crawl('/')).verdict, 'hit')
   for (const path of ['/about', '/missing']) assert.equal((await crawl(path)).verdict, 'rendered')
   assert.equal((await crawl('/about')).verdict, 'hit')
   assert.equal((await crawl('/broken')).verdict, 'pass; origin-error')
-  await page.getByRole('navigation', { name: 'This domain' }).getByRole('link', { name: 'Cache' }).click()
+  await page.getByRole('navigation', { name: 'This domain' }).getByRole('link', { name: 'Pages' }).click()
   await row(/Select \/about .* 200 .* rendered/).waitFor()
   await row(/Select \/missing .* 404 /).waitFor()
   await page.reload()
@@ -126,12 +127,18 @@ it('the cache is warmed, with progress', async () => {
 
 // Proves interface 3/1, interface 3/2, interface 5/9
 it('a token is created, shown once with a command, used and revoked', async () => {
+  await visit(`/domains/${DOMAIN}/tokens`)
+  await page.waitForURL(`**/domains/${DOMAIN}/settings/tokens`)
   await field('Name of the new token').fill('deploy')
   await button('Create a token').click()
   const shown = dialog('Token deploy')
   const token = await shown.getByText(/^pp_wh_/).innerText()
   assert.match(await shown.getByText(/^curl /).innerText(), new RegExp(token))
   await isClean()
+  // A key pressed by mistake does not lose it.
+  await page.keyboard.press('Escape')
+  await shown.getByText('Have you copied it? It cannot be shown again.').waitFor()
+  await page.locator(':focus').and(button('I have copied it', shown)).waitFor()
   await button('I have copied it', shown).click()
   const refresh = () =>
     fetch(`${dashboard.node.api}/api/webhook/refresh`, {
@@ -148,7 +155,7 @@ it('a token is created, shown once with a command, used and revoked', async () =
 
 it('a page in detail shows what crawlers and people get side by side', async () => {
   await until('it is stored again', async () => (await crawl('/about')).verdict === 'hit')
-  await visit(`/domains/${DOMAIN}/cache`)
+  await visit(`/domains/${DOMAIN}/pages`)
   await link('/about').click()
   await page.getByRole('heading', { level: 2, name: '/about' }).waitFor()
   await button('Inspect now').click()
@@ -157,45 +164,78 @@ it('a page in detail shows what crawlers and people get side by side', async () 
   }
 })
 
-it('a rule says what it does, names what is wrong with it, and is saved with what to know about it', async () => {
-  await visit(`/domains/${DOMAIN}/settings`)
+it('a rule says what it does while one types, names what is wrong at its field, and is saved with what to know about it', async () => {
+  await visit(`/domains/${DOMAIN}/settings/paths`)
   const [first, second] = [1, 2].map((at) => page.getByRole('group', { name: `Rule ${at}`, exact: true }))
   for (const rule of [first!, second!]) {
     await button('Add a rule').click()
-    await rule.getByLabel('Path').fill('/product*')
+    await field('Path', rule).fill('/product*')
     await rule.getByText('Crawlers that ask for /product* get the origin.').waitFor()
   }
   const action = first!.getByLabel('Crawlers get')
   await action.selectOption('no-store')
-  const open = () => first!.getByRole('button', { name: 'Conditions, rendering and changes' }).click()
-  await open()
-  const more = first!.getByLabel('The rule as JSON')
-  await more.fill('{"path": "/product*", "action": "no-store", "render": {"wait_for": "..price"}}')
+  // The groups are folded until they are opened, or have values.
+  const selector = field('Wait for the element', first!)
+  assert.equal(await selector.isVisible(), false)
+  await fold(first!, 'Rendering').click()
+  await selector.fill('..price')
   await button('Save').click()
-  await first!.getByText('is not a CSS selector').waitFor()
+  await first!.getByText(/^Selector cannot be read/).waitFor()
+  await page.locator(':focus').and(selector).waitFor()
+  assert.doesNotMatch(await page.locator('body').innerText(), /settings\.|rules\[/)
   await isClean()
-  await more.fill('{"path": "/product*", "action": "no-store", "render": {"wait_for": ".price"}}')
+  await selector.fill('.price')
+  await first!.getByText(/^Selector cannot be read/).waitFor({ state: 'detached' })
   await first!.getByText('get pages only once .price is there').waitFor()
   await button('Save').click()
   await page.getByText('Rule 2 never applies: rule 1 matches the same pages first.').waitFor()
   await isClean()
   await page.reload()
-  await open()
-  assert.match(await more.inputValue(), /"wait_for": "\.price"/)
-  await second!.getByTitle('Drag to order').dragTo(more)
+  // It has a value, so its group is open, and says so.
+  await fold(first!, 'Rendering').getByText('1 value').waitFor()
+  assert.equal(await selector.inputValue(), '.price')
+  await fold(first!, 'JSON').click()
+  const json = field('The rule as JSON', first!)
+  assert.match(await json.inputValue(), /"wait_for": "\.price"/)
+  await second!.getByTitle('Drag to order').dragTo(json)
   await until('the second is the first', async () => (await action.inputValue()) === 'pass')
   for (const _rule of [1, 2]) await button('Remove rule 1').click()
   await button('Save').click()
   await page.getByText('Saved. The settings apply from the next request.').waitFor()
 })
 
+/** The head of a folded group. */
+function fold(rule: Locator, title: string): Locator {
+  return rule.locator('summary', { hasText: title })
+}
+
+it('after rules are saved, the bar says how many pages were made under others, and makes them stale', async () => {
+  await visit(`/domains/${DOMAIN}/settings/paths`)
+  const rule = page.getByRole('group', { name: 'Rule 1', exact: true })
+  await button('Add a rule').click()
+  await field('Path', rule).fill('/about')
+  await rule.getByLabel('Crawlers get').selectOption('')
+  await fold(rule, 'Changes to the page').click()
+  await field('Title', rule).fill('About us')
+  await button('Save').click()
+  await page.getByText('1 page was made under other rules').waitFor()
+  await button('Mark stale').waitFor()
+  await isClean()
+  await button('Mark stale').click()
+  await page.getByText('These pages are stale now').waitFor()
+  await page.getByText('1 page was made under other rules').waitFor({ state: 'detached' })
+  await button('Remove rule 1').click()
+  await button('Save').click()
+  await until('nothing is left to save', () => button('Save').isDisabled())
+})
+
 it('rules are tried on pages before they are saved', async () => {
-  await visit(`/domains/${DOMAIN}/settings`)
+  await visit(`/domains/${DOMAIN}/settings/paths`)
   await button('Add a rule').click()
   const rule = page.getByRole('group', { name: 'Rule 1', exact: true })
-  await rule.getByLabel('Path').fill('/about')
+  await field('Path', rule).fill('/about')
   await rule.getByLabel('Crawlers get').selectOption('render')
-  await rule.getByRole('button', { name: 'Conditions, rendering and changes' }).click()
+  await fold(rule, 'Changes to the page').click()
   await field('Title', rule).fill('Tried title')
   await field('Try on these pages').fill('/about')
   await button('Try these rules').click()
@@ -210,13 +250,14 @@ it('rules are tried on pages before they are saved', async () => {
   await button('Save these rules', found).click()
   await page.getByText('Saved. The settings apply from the next request.').waitFor()
   await page.reload()
-  assert.equal(await rule.getByLabel('Path').inputValue(), '/about')
+  assert.equal(await field('Path', rule).inputValue(), '/about')
   await button('Remove rule 1').click()
   await button('Save').click()
   await page.getByText('Saved. The settings apply from the next request.').waitFor()
 })
 
 it('a header for the origin is kept without its value, and its rules for firewalls are shown', async () => {
+  await visit(`/domains/${DOMAIN}/settings/access`)
   const access = region('Access to the origin')
   await field('Header', access).fill('X-Origin-Secret')
   await access.getByLabel('Value').fill('canary')
@@ -235,27 +276,30 @@ it('a header for the origin is kept without its value, and its rules for firewal
 })
 
 it('settings are saved and survive a reload; unsaved changes are not lost without a question', async () => {
-  await visit(`/domains/${DOMAIN}/settings`)
+  await visit(`/domains/${DOMAIN}/settings/freshness`)
   await field('Fresh, in hours').fill('12')
   await button('Save').click()
   await page.getByText('Saved. The settings apply from the next request.').waitFor()
   await until('nothing is left to save', () => button('Save').isDisabled())
   await page.reload()
   assert.equal(await field('Fresh, in hours').inputValue(), '12')
+  await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Rendering' }).click()
   await field('Locale').fill('de-CH')
-  await link('Renders').click()
   const asking = page.getByRole('dialog')
-  await asking.waitFor()
-  await isClean()
-  await button('Stay', asking).click()
-  assert.equal(await field('Locale').inputValue(), 'de-CH')
+  for (const away of [link('Renders'), link('Freshness')]) {
+    await away.click()
+    await asking.waitFor()
+    await isClean()
+    await button('Stay', asking).click()
+    assert.equal(await field('Locale').inputValue(), 'de-CH')
+  }
   for (const answer of ['Stay', 'Leave']) {
     await page.evaluate('history.back()')
-    assert.equal(new URL(page.url()).pathname, `/domains/${DOMAIN}/settings`)
+    assert.equal(new URL(page.url()).pathname, `/domains/${DOMAIN}/settings/rendering`)
     await button(answer, asking).click()
     await asking.waitFor({ state: 'detached' })
   }
-  await page.getByRole('navigation', { name: 'This page' }).waitFor()
+  await field('Fresh, in hours').waitFor()
   await page.goForward()
   assert.equal(await field('Locale').inputValue(), '')
   // Without changes, one step back leaves the screen.
@@ -294,6 +338,8 @@ it('a key is created, shown once, used by a program and revoked', async () => {
 })
 
 it('the operator invites an owner, who sees only their own account', async () => {
+  assert.equal(await link('Accounts').count(), 0)
+  await button('Operator').click()
   await link('Accounts').click()
   await button('Invite an owner').click()
   const inviting = page.getByRole('dialog')
@@ -346,7 +392,9 @@ it('the operator undoes a change of plan, and sees failures', async () => {
   await page.getByText('origin-error').first().waitFor()
 })
 
-const ofDomain = ['', '/traffic', '/cache', '/renders', '/settings', '/site-files', '/crawlers']
+const ofDomain = ['', '/traffic', '/pages', '/renders']
+const settings =
+  'site freshness paths crawlers rendering forms robots redirects sitemap access certificate tokens delete'
 const views = ['compare', 'facts', 'source', 'renders', 'history', 'preview']
 const screens = [
   ...[
@@ -360,7 +408,7 @@ const screens = [
     '/account/security',
   ],
   ...ofDomain.map((screen) => `/domains/${DOMAIN}${screen}`),
-  ...['redirects', 'sitemap'].map((view) => `/domains/${DOMAIN}/site-files?view=${view}`),
+  ...settings.split(' ').map((name) => `/domains/${DOMAIN}/settings/${name}`),
   ...views.map((view) => `/domains/${DOMAIN}/pages?path=%2Fabout&view=${view}`),
   ...['accounts', 'nodes', 'queue', 'failures'].map((screen) => `/operator/${screen}`),
 ]
@@ -400,7 +448,8 @@ it('after a change of password the old one is refused', async () => {
 
 it('a domain is deleted after its name is typed, and is no longer served', async () => {
   await link(DOMAIN).click()
-  await link('Settings').click()
+  await page.getByRole('navigation', { name: 'This domain' }).getByRole('link', { name: 'Settings' }).click()
+  await link('Delete this domain').click()
   await button('Delete').click()
   const asking = dialog(`Delete ${DOMAIN}?`)
   await field(`Type ${DOMAIN} to confirm`, asking).fill('another.example')
@@ -432,7 +481,17 @@ it('one signs out and in by keyboard alone', async () => {
   await page.keyboard.press('Enter')
   await page.keyboard.press('Tab')
   await page.locator('main :focus').waitFor()
-  await button('Sign out').focus()
+  await page.getByRole('button', { name: /\. Your menu$/ }).focus()
+  await page.keyboard.press('Enter')
+  await page
+    .locator(':focus')
+    .and(page.getByRole('menuitem', { name: 'Profile' }))
+    .waitFor()
+  await page.keyboard.press('End')
+  await page
+    .locator(':focus')
+    .and(page.getByRole('menuitem', { name: 'Sign out' }))
+    .waitFor()
   await page.keyboard.press('Enter')
   await heading('Sign in').waitFor()
   await field('E-mail').focus()

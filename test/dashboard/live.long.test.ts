@@ -58,7 +58,7 @@ const isLive = () => page.getByText('Live', { exact: true }).waitFor()
 describe('live figures', () => {
   // Proves decided "Events of visits"
   it('a crawler visit updates the table and its counts', async () => {
-    await visit(`/domains/${DOMAIN}/cache`)
+    await visit(`/domains/${DOMAIN}/pages`)
     await page.getByText('No page is cached yet').waitFor()
     await isLive()
     await stayed(page, async () => {
@@ -92,7 +92,7 @@ describe('live figures', () => {
   })
 
   it('the progress of a warm run is shown in windows that did not start it', async () => {
-    await visit(`/domains/${DOMAIN}/cache`)
+    await visit(`/domains/${DOMAIN}/pages`)
     await isLive()
     await stayed(page, async () => {
       const warm = `/api/domains/${DOMAIN}/warm`
@@ -104,7 +104,7 @@ describe('live figures', () => {
 
   it('a lost stream is shown, reconnects, and everything is read again', async () => {
     await page.route('**/events*', (route) => route.abort())
-    await visit(`/domains/${DOMAIN}/cache`)
+    await visit(`/domains/${DOMAIN}/pages`)
     await stayed(page, async () => {
       await page.getByText('Connection lost. Trying again…').waitFor()
       assert.equal((await crawl('/meanwhile')).verdict, 'rendered')
@@ -195,7 +195,7 @@ it('on a phone the menu takes the focus and gives it back; a new screen gets it'
 })
 
 it('by keyboard, a dialog takes the focus and gives it back; the table is sorted and navigated', async () => {
-  await visit(`/domains/${DOMAIN}/cache`)
+  await visit(`/domains/${DOMAIN}/pages`)
   await row(/^Select \/about /).waitFor()
   for (const opener of ['Warm the cache', 'Purge all']) {
     await button(opener).focus()

@@ -56,7 +56,7 @@ async function onlyShowsShop(guest: Page): Promise<void> {
   await linkOf('shop.example.com').click()
   await guest.getByRole('navigation', { name: 'This domain' }).waitFor()
   assert.equal(await linkOf('Settings').count(), 0)
-  await linkOf('Cache').click()
+  await linkOf('Pages').click()
   await guest.getByText('No page is cached yet').waitFor()
   assert.equal(await buttonOf('Purge all').count(), 0)
   await isClean(guest)
@@ -88,8 +88,16 @@ it('a viewer sees settings and cannot change them', async () => {
   const viewer = await openWindow(page, { url: api.url, token: started!.token })
   await viewer.goto(`${api.url}/domains/shop.example.com/settings`)
   await viewer.getByText('Your role can see this, but not change it.').waitFor()
-  assert(await viewer.getByRole('textbox').first().isDisabled())
+  assert(await viewer.getByRole('textbox', { name: 'Origin' }).isDisabled())
   await isClean(viewer)
+  // What a role may not use is neither listed nor shown.
+  const pages = viewer.getByRole('navigation', { name: 'Settings' })
+  await pages.getByRole('link', { name: 'Certificate' }).waitFor()
+  for (const hidden of ['Webhook tokens', 'Delete this domain']) {
+    assert.equal(await pages.getByRole('link', { name: hidden }).count(), 0, hidden)
+  }
+  await viewer.goto(`${api.url}/domains/shop.example.com/settings/delete`)
+  await elements(viewer).heading('Page not found', viewer).waitFor()
   await viewer.context().close()
 })
 

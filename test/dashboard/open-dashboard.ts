@@ -179,6 +179,12 @@ export async function signIn(on: Page, email: string, password: string): Promise
   await button('Sign in').click()
 }
 
+/** Chooses from the menu of the person, at the foot of the navigation. */
+export async function chooseOwn(on: Page, item: string): Promise<void> {
+  await on.getByRole('button', { name: /\. Your menu$/ }).click()
+  await on.getByRole('menuitem', { name: item, exact: true }).click()
+}
+
 /** Its sum, `globalThis.jumps`, is the Cumulative Layout Shift. */
 const COUNT_JUMPS = `
   globalThis.jumps = 0

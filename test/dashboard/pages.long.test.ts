@@ -135,7 +135,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
       `${grid}.focus(), ${grid}.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true ${more} }))`,
     )
   const openCache = async () => {
-    await open(`/domains/${SITE}/cache`)
+    await open(`/domains/${SITE}/pages`)
     await becomes(`${grid} !== null`)
   }
 

@@ -5,7 +5,7 @@ import { transaction } from '@prepaint/postgres/transaction.ts'
 import { findContact } from '@prepaint/service/accounts/persons.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { Secret, TOTP } from 'otpauth'
-import { elements, openScreens, signIn } from './open-dashboard.ts'
+import { chooseOwn, elements, openScreens, signIn } from './open-dashboard.ts'
 
 const PASSWORD = 'correct horse'
 const MINUTE_MS = 60_000
@@ -15,7 +15,7 @@ const { api, owner, page, complaints } = await openScreens(async (its, account) 
   const { id } = await findContact(its.pool, account.id)
   await transaction(its.pool, (client) => setPassword(client, id, PASSWORD))
 })
-const { button, dialog, field, heading, link, row, isClean, isCleanEverywhere } = elements(page)
+const { button, dialog, field, heading, row, isClean, isCleanEverywhere } = elements(page)
 // Browsers take no passkeys for an address.
 const base = api.url.replace('127.0.0.1', 'localhost')
 const open = (path: string) => page.goto(base + path)
@@ -31,7 +31,7 @@ function nextCode(): string {
 }
 
 async function signOut(): Promise<void> {
-  await button('Sign out').click()
+  await chooseOwn(page, 'Sign out')
   await heading('Sign in').waitFor()
 }
 
@@ -40,7 +40,7 @@ it('a person sets up an authenticator app, and gets recovery codes once', async 
   await heading('Sign in').waitFor()
   await isCleanEverywhere()
   await signIn(page, owner.email, PASSWORD)
-  await link('Security').click()
+  await chooseOwn(page, 'Password and second factors')
   await heading('Security').waitFor()
   await page.getByText('You have no passkey.').waitFor()
   await isCleanEverywhere()

@@ -32,7 +32,7 @@ const chooseFile = (text: string) => {
 
 describe('robots.txt', () => {
   it('shows the difference from what is served, and tests a path while one types', async () => {
-    await open(`/domains/${DOMAIN}/site-files`)
+    await open(`/domains/${DOMAIN}/settings/robots`)
     await shows('No difference from the file that is served now.')
     await shows('Never changed.')
     await fill('Path', '/cart/1')
@@ -90,7 +90,7 @@ describe('robots.txt', () => {
 
 describe('redirects', () => {
   it('are edited as lines, and found; a refused line is named, and nothing is saved', async () => {
-    await open(`/domains/${DOMAIN}/site-files?view=redirects`)
+    await open(`/domains/${DOMAIN}/settings/redirects`)
     await isClean()
     await fill('List', 'from,to,status\n/old,/old,\n/gone,,410\n')
     await click('Save')
@@ -143,23 +143,21 @@ describe('redirects', () => {
 })
 
 it('sitemap and IndexNow are switched on, with their state and links', async () => {
-  await open(`/domains/${DOMAIN}/site-files?view=sitemap`)
+  await open(`/domains/${DOMAIN}/settings/sitemap`)
   await click('Generate /sitemap.xml')
-  // Both switches are disabled while one is saved.
-  await shows('Saved')
-  await becomes(`[...document.querySelectorAll('input')].every((each) => !each.disabled)`)
   await click('Tell search engines of changed pages')
+  await shows('Not saved yet')
   await shows('Pages waiting')
+  await click('Save')
   const key = await until('its key is made', async () => (await saved()).indexnow_key)
   await shows(`https://${DOMAIN}/${key}.txt`)
   await isClean()
-  await becomes(`[...document.querySelectorAll('input')].every((each) => each.checked)`)
   const { settings } = await saved()
   assert.deepEqual([settings['sitemap'], settings['indexnow']], ['generate', true])
 })
 
 it('the policy says what it costs, is saved, and asks before search engines are shut out', async () => {
-  await open(`/domains/${DOMAIN}/crawlers`)
+  await open(`/domains/${DOMAIN}/settings/crawlers`)
   await shows('not used for training')
   await shows('not shown in ChatGPT’s')
   await isClean()
@@ -168,10 +166,12 @@ it('the policy says what it costs, is saved, and asks before search engines are 
   await shows('As AI: blocked: status 403')
   await fill('Training of models', 'deny')
   await click('Save')
-  await shows('terms_url is required for "payment"')
+  await shows('The address is required for "payment"')
+  await becomes(`document.activeElement?.id === 'terms_url'`)
+  await isClean()
   await fill('Address of your terms', `https://${DOMAIN}/terms`)
   await click('Save')
-  await shows('Saved. The policy is in force.')
+  await shows('Saved. The settings apply from the next request.')
   const { settings } = await saved()
   assert.deepEqual(settings['categories'], { 'ai-training': 'payment', ai: 'block' })
   assert.deepEqual(settings['preferences'], { ai_train: 'deny' })

@@ -95,3 +95,14 @@ it('after signing in as another account nothing is left that was read for the on
   switchAccount(queries, null)
   assert.equal(queries.getQueryData(['domains']), undefined)
 })
+
+it('a refusal that names a rule is told in words, without the path of the rule', async (t) => {
+  const asked = server(t)
+  const saved = request('PUT', '/api/domains/shop.example.com', { body: {} })
+  const path = ['settings', 'rules', 3, 'render', 'wait_for']
+  asked[0]!.answer(400, {
+    error: 'settings.rules[3].render.wait_for is not a CSS selector',
+    problems: [{ path, message: 'is not a CSS selector' }],
+  })
+  await assert.rejects(saved, { message: 'Rule 4, render.wait_for is not a CSS selector.' })
+})

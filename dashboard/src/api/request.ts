@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@prepaint/contract/errors.ts'
-import { ApiError, type ErrorAnswer } from './api-error.ts'
+import { ApiError, type ErrorAnswer, rulesInWords } from './api-error.ts'
 import { databaseState, isDatabaseAway } from './database-state.ts'
 import { type ConfirmWay, identity } from './identity.ts'
 import { shareToken } from './share-token.ts'
@@ -54,7 +54,8 @@ export async function requestWithTag<Answer>(
   const ways = confirmWays(code, answer)
   if (ways !== null && (await identity.ask(ways))) return requestWithTag(method, path, options)
   const details = (answer ?? {}) as Partial<ErrorAnswer>
-  const error = new ApiError(response.status, errorText(response.status, answer), { ...details, code })
+  const text = rulesInWords(details.problems ?? []) ?? errorText(response.status, answer)
+  const error = new ApiError(response.status, text, { ...details, code })
   if (isDatabaseAway(error)) databaseState.set('away')
   throw error
 }

@@ -25,32 +25,24 @@ export function OutcomeBadge({ outcome }: { outcome: string }) {
   return <Badge color={GOOD_OUTCOMES.includes(outcome) ? 'paint' : 'yellow'}>{outcome}</Badge>
 }
 
-/** A front has the certificate of its site. `integration` is undefined until it is loaded. */
+/** What is not as it should be; what is fine has no badge. A front has the certificate of its site. */
 export function DomainBadges(props: {
   isActive: boolean
   hasCertificate: boolean
+  /** Undefined until it is loaded. */
   integration: IntegrationSummary | undefined
 }) {
   const { isActive, hasCertificate, integration } = props
+  const isBehind = integration !== undefined && isBehindFront(integration)
   return (
     <>
-      <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'Active' : 'Paused'}</Badge>
-      {integration !== undefined &&
-        (isBehindFront(integration) ? (
-          <ArrivalBadge state={integration.state} />
-        ) : (
-          <Badge color={hasCertificate ? 'paint' : 'yellow'}>
-            {hasCertificate ? 'HTTPS' : 'No certificate yet'}
-          </Badge>
-        ))}
+      {!isActive && <Badge color="gray">Paused</Badge>}
+      {isBehind && integration.state === 'not_seen' && <Badge color="yellow">No crawlers</Badge>}
+      {integration !== undefined && !isBehind && !hasCertificate && (
+        <Badge color="yellow">No certificate yet</Badge>
+      )}
     </>
   )
-}
-
-/** Says whether a crawler, or the request of a check, arrived here in the last 7 days. */
-function ArrivalBadge({ state }: { state: IntegrationSummary['state'] }) {
-  const isSeen = state !== 'not_seen'
-  return <Badge color={isSeen ? 'paint' : 'yellow'}>{isSeen ? 'Crawlers arrive' : 'No crawlers'}</Badge>
 }
 
 export const FRESHNESS: Record<ListedPage['freshness'], string> = {

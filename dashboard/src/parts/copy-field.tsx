@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Note } from './page.tsx'
 
@@ -41,15 +41,21 @@ export function CopyField({ label, value }: Copied) {
 
 export type Copied = { label: string; value: string }
 
-/** A secret that is never shown again, and how to use it. */
+/** A secret that is never shown again, and how to use it. Only its button closes it: everything else asks first. */
 export function ShownOnce(props: {
   title: string
   fields: readonly Copied[]
   warning?: string
   onClose: () => void
 }) {
+  const [isAsking, setAsking] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const ask = () => {
+    setAsking(true)
+    button.current?.focus()
+  }
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
+    <Dialog title={props.title} onClose={ask}>
       <Stack>
         <Alert color="yellow">
           {props.warning ?? 'Copy it now. It is shown only once, and is not stored in plain text.'}
@@ -57,8 +63,15 @@ export function ShownOnce(props: {
         {props.fields.map(({ label, value }) => (
           <CopyField key={label} label={label} value={value} />
         ))}
+        {isAsking && (
+          <Text size="sm" role="alert" fw={500}>
+            Have you copied it? It cannot be shown again.
+          </Text>
+        )}
         <Group justify="end">
-          <Button onClick={props.onClose}>I have copied it</Button>
+          <Button ref={button} onClick={props.onClose}>
+            I have copied it
+          </Button>
         </Group>
       </Stack>
     </Dialog>

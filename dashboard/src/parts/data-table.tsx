@@ -15,12 +15,20 @@ export type Column<Row> = {
   width?: number
 }
 
+/** 13 pixels. */
+const TABLE_TEXT = '0.8125rem'
+
 /** How a table looks. On phones, a row is a card, a line or two, or a table row. */
 const LOOKS = {
-  cards: { className: 'stacking', fz: 'sm', verticalSpacing: 'sm', horizontalSpacing: 'md' },
-  lines: { className: 'stacking stacking-lines', fz: 'sm', verticalSpacing: 'xs', horizontalSpacing: 'md' },
+  cards: { className: 'stacking', fz: TABLE_TEXT, verticalSpacing: 'sm', horizontalSpacing: 'md' },
+  lines: {
+    className: 'stacking stacking-lines',
+    fz: TABLE_TEXT,
+    verticalSpacing: 'xs',
+    horizontalSpacing: 'md',
+  },
   compact: { fz: 'xs', verticalSpacing: 4, horizontalSpacing: 'xs' },
-  fixed: { fz: 'sm', verticalSpacing: 6, horizontalSpacing: 'xs', layout: 'fixed' },
+  fixed: { fz: TABLE_TEXT, verticalSpacing: 6, horizontalSpacing: 'xs', layout: 'fixed' },
 } as const
 
 export function DataTable<Row>(props: {

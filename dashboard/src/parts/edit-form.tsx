@@ -12,16 +12,19 @@ export function EditForm(props: {
   sent: Sent
   onSubmit: () => void
   onUndo: () => void
+  /** Stands in the bar of the buttons, which then stays in sight: what to know or do after saving. */
+  note?: ReactNode
   children: ReactNode
 }) {
-  const { isDirty, sent } = props
+  const { isDirty, sent, note } = props
+  const hasNote = Boolean(note)
   return (
     <>
       <Form sent={sent} onSubmit={props.onSubmit}>
         <Stack gap="lg">
           {props.children}
           <Refusal error={sent.error} />
-          <Group className={classes.save} data-dirty={isDirty || undefined}>
+          <Group className={classes.save} data-kept={isDirty || hasNote || undefined}>
             <Button type="submit" loading={sent.isPending} disabled={!isDirty}>
               Save
             </Button>
@@ -31,6 +34,7 @@ export function EditForm(props: {
             <Note size="sm" role="status">
               {isDirty ? 'Not saved yet' : ''}
             </Note>
+            {note}
           </Group>
         </Stack>
       </Form>

@@ -1,22 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import type { AroundNavHandler } from 'wouter'
 import { Dialog } from './dialog.tsx'
-
-/** Asks before unsaved changes are lost. It is null while there are none. */
-let ask: ((goOn: () => void) => void) | null = null
-
-/** Call before leaving a screen whose changes are not worth a question. */
-export function discardChanges(): void {
-  ask = null
-}
-
-/** Asks before a navigation, while a screen has unsaved changes. */
-export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
-  const go = () => navigate(to, isBackHeld() ? { ...options, replace: true } : options)
-  if (ask === null) go()
-  else ask(go)
-}
+import { isBackHeld, leaving } from './leaving.ts'
 
 /** While `isDirty`, asks before leaving by link or back button. The browser asks before the window closes. */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
@@ -25,15 +10,15 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   useEffect(() => {
     if (!isDirty) return
     const hold = (event: BeforeUnloadEvent) => {
-      if (ask !== null) event.preventDefault()
+      if (leaving.isGuarded) event.preventDefault()
     }
-    ask = (goOn) => setAsked({ goOn, stay: () => {} })
+    leaving.guard((goOn) => setAsked({ goOn, stay: () => {} }))
     const held = new HeldBackButton(() => {
-      if (ask !== null) setAsked({ goOn: () => history.back(), stay: () => held.hold() })
+      if (leaving.isGuarded) setAsked({ goOn: () => history.back(), stay: () => held.hold() })
     })
     window.addEventListener('beforeunload', hold)
     return () => {
-      ask = null
+      leaving.release()
       held.release()
       window.removeEventListener('beforeunload', hold)
     }
@@ -55,7 +40,7 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
           <Button
             color="red"
             onClick={() => {
-              ask = null
+              leaving.release()
               setAsked(null)
               goOn()
             }}
@@ -70,12 +55,6 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
 
 /** The state of the extra history entry that intercepts the back button. */
 const HELD_ENTRY = { isHeld: true }
-
-/** Whether the extra entry is current, so that the next screen replaces it. */
-function isBackHeld(): boolean {
-  const state: unknown = history.state
-  return typeof state === 'object' && state !== null && 'isHeld' in state
-}
 
 /** Adds an extra history entry, so that the back button calls `onBack` and stays on the screen. */
 class HeldBackButton {

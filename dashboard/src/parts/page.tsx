@@ -10,15 +10,20 @@ export function useTitle(title: string): void {
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
 
-/** A whole screen. `above` stands over its title. `isWide`: it is a table, as wide as the window. */
-export function Page(props: Head & { above?: ReactNode; isWide?: boolean; children: ReactNode }) {
-  useTitle(props.title)
+/**
+ * A whole screen. `above` stands over its title. `isWide`: it is a table, as wide as the window. `documentTitle`: what
+ * the window is called, if one title is over several screens.
+ */
+export function Page(
+  props: Head & { above?: ReactNode; isWide?: boolean; documentTitle?: string; children: ReactNode },
+) {
+  useTitle(props.documentTitle ?? props.title)
   return (
     <Stack gap="lg" data-wide={props.isWide || undefined}>
       <Group justify="space-between" align="end" gap="sm">
         <Stack gap={4} miw="min(100%, 16rem)" flex={1}>
           {props.above}
-          <Title order={1} size="h2" className="break">
+          <Title order={1} className="break">
             {props.title}
           </Title>
           <Lead>{props.lead}</Lead>
@@ -30,15 +35,14 @@ export function Page(props: Head & { above?: ReactNode; isWide?: boolean; childr
   )
 }
 
-export function Section(props: Head & { children: ReactNode }) {
+/** `id`: an address can lead to it. */
+export function Section(props: Head & { id?: string; children: ReactNode }) {
   return (
-    <section className="sheet" aria-label={props.title}>
+    <section className="sheet" id={props.id} aria-label={props.title}>
       <Stack gap="md">
         <Group justify="space-between" align="start" gap="sm">
           <Stack gap={2} flex={1} miw={220}>
-            <Title order={2} size="h4">
-              {props.title}
-            </Title>
+            <Title order={2}>{props.title}</Title>
             <Lead isSmall>{props.lead}</Lead>
           </Stack>
           {props.actions}

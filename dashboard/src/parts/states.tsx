@@ -1,8 +1,7 @@
 import { Alert, Anchor, Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { fieldName } from '@prepaint/contract/problem.ts'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../api/api-error.ts'
+import { ApiError, placeInWords } from '../api/api-error.ts'
 import { isDatabaseAway } from '../api/database-state.ts'
 import { messageOf } from '../api/request.ts'
 import { ROUTES } from '../route-map.ts'
@@ -21,10 +20,10 @@ export function Loaded<Data>(props: {
   return query.error === null ? <Loading rows={rows} /> : <Trouble query={query} />
 }
 
-/** A placeholder that is as high as the content will be, so that nothing jumps. */
+/** A placeholder that is as high as the content will be, so that nothing jumps. It is seen after 200 ms only. */
 export function Loading({ rows = 4 }: { rows?: number }) {
   return (
-    <Stack gap="sm" role="status" aria-label="Loading">
+    <Stack gap="sm" role="status" aria-label="Loading" className="late">
       {Array.from({ length: rows }, (_, row) => (
         <Skeleton key={row} height={52} />
       ))}
@@ -110,5 +109,5 @@ export function Refusal({ error }: { error: unknown }) {
 function reasonsOf({ lines, problems }: ApiError): string[] {
   if (lines.length > 0) return lines.map(({ line, error }) => `Line ${line}: ${error}`)
   if (problems.some(({ path }) => path[0] !== 'settings')) return []
-  return problems.map(({ path, message }) => `${fieldName(path.slice(1))} ${message}`)
+  return problems.map(({ path, message }) => `${placeInWords(path)} ${message}`)
 }

@@ -30,12 +30,20 @@ export function AccountSwitcher({ account }: { account: Me }) {
   const others = accounts.data?.filter(({ id }) => id !== account.id) ?? []
   if (others.length === 0) {
     // It adds nothing for people who are alone in their account.
-    return account.name === account.email ? null : <p className={classes.account}>{account.name}</p>
+    return account.name === account.email ? null : <AccountName name={account.name} />
   }
   return (
-    <Suspense fallback={<p className={classes.account}>{account.name}</p>}>
+    <Suspense fallback={<AccountName name={account.name} />}>
       <AccountMenu account={account} others={others} onChoose={(id) => void choose(id)} />
     </Suspense>
+  )
+}
+
+function AccountName({ name }: { name: string }) {
+  return (
+    <p className={classes.account}>
+      <span className={classes.accountName}>{name}</span>
+    </p>
   )
 }
 

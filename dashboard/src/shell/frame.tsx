@@ -16,9 +16,7 @@ export function SignedOutFrame(props: { title: string; lead?: ReactNode; childre
       <div className={`sheet ${classes.card}`}>
         <Stack gap="lg">
           <Stack gap={4}>
-            <Title order={1} size="h3">
-              {title}
-            </Title>
+            <Title order={1}>{title}</Title>
             {lead !== undefined && (
               <Text className="quiet" size="sm">
                 {lead}

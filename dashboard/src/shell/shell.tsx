@@ -1,45 +1,57 @@
-import { Anchor, Burger, Drawer, Group, Text } from '@mantine/core'
+import { Burger, Group } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
+import IconChevronDown from '@tabler/icons-react/dist/esm/icons/IconChevronDown.mjs'
 import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Fragment, lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
+import IconSelector from '@tabler/icons-react/dist/esm/icons/IconSelector.mjs'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { brandingQuery } from '../api/branding-queries.ts'
-import { request } from '../api/request.ts'
 import { useRights } from '../api/rights.ts'
-import { switchAccount, useSession } from '../api/session.ts'
+import { useSession } from '../api/session.ts'
 import type { Branding } from '../api/types.ts'
 import { LiveMark, useLiveFigures } from '../live/live-figures.tsx'
-import { notifyFailed } from '../parts/notifications.tsx'
+import { showNamedPlace } from '../parts/addressed.ts'
 import { ROUTES } from '../route-map.ts'
 import { AccountSwitcher } from './account-switcher.tsx'
 import { Bell } from './bell.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
-import { SchemeToggle, Wordmark } from './frame.tsx'
-import { SCREENS } from './navigation.ts'
+import { Wordmark } from './frame.tsx'
+import { SCREENS, type Screen } from './navigation.ts'
 import { scrollNewScreen, watchScrolling } from './scroll-memory.ts'
 import classes from './shell.module.css'
 
 const AccountBrand = lazy(() => import('./account-brand.tsx'))
 const Search = lazy(() => import('./search.tsx'))
+const KeysHelp = lazy(() => import('./keys-help.tsx'))
+const NavigationDrawer = lazy(() => import('./drawer.tsx'))
+const PersonMenu = lazy(() => import('./person-menu.tsx'))
 
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
+  const [wasOpened, setWasOpened] = useState(false)
+  const burger = useRef<HTMLButtonElement>(null)
+  const closeDrawer = () => {
+    setOpen(false)
+    burger.current?.focus()
+  }
   const [location] = useLocation()
   const main = useRef<HTMLElement>(null)
-  const [isSearching, setSearching] = useState(false)
-  const openSearch = () => {
+  const [dialog, setDialog] = useState<'search' | 'keys' | null>(null)
+  const show = (shown: typeof dialog) => {
     setOpen(false)
-    setSearching(true)
+    setDialog(shown)
   }
-  useHotkeys([['mod+K', openSearch]], [])
+  useHotkeys([['mod+K', () => show('search')]], [])
+  useHotkeys([['shift+?', () => show('keys')]])
   useLiveFigures()
   const showNewScreen = useCallback(() => {
     setOpen(false)
-    scrollNewScreen()
     main.current?.focus({ preventScroll: true })
+    if (!showNamedPlace()) scrollNewScreen()
   }, [])
   useNewScreen(location, showNewScreen)
+  useEffect(() => void showNamedPlace(), [])
   useEffect(watchScrolling, [])
 
   return (
@@ -48,37 +60,37 @@ export function Shell({ children }: { children: ReactNode }) {
         Skip to content
       </a>
       <header className={classes.top}>
-        <Burger opened={isOpen} onClick={() => setOpen(true)} aria-label="Open the menu" size="sm" />
+        <Burger
+          ref={burger}
+          opened={isOpen}
+          onClick={() => {
+            setOpen(true)
+            setWasOpened(true)
+          }}
+          aria-label="Open the menu"
+          size="sm"
+        />
         <OwnBrand at="window" />
         <OwnBrand at="top" />
         <Bell />
       </header>
       <aside className={classes.side}>
-        <Navigation onSearch={openSearch} />
+        <Navigation onShow={show} />
       </aside>
-      <Drawer.Root opened={isOpen} onClose={() => setOpen(false)} size={280} lockScroll={false}>
-        <Drawer.Overlay />
-        <Drawer.Content>
-          {/* Without the role it would be a second banner of the page. */}
-          <Drawer.Header role="presentation">
-            <Drawer.Title>
-              <OwnBrand at="top" />
-            </Drawer.Title>
-            <Drawer.CloseButton aria-label="Close the menu" />
-          </Drawer.Header>
-          <Drawer.Body>
-            <Navigation isInDrawer onSearch={openSearch} />
-          </Drawer.Body>
-        </Drawer.Content>
-      </Drawer.Root>
+      {wasOpened && (
+        <Suspense fallback={null}>
+          <NavigationDrawer isOpen={isOpen} onClose={closeDrawer} title={<OwnBrand at="top" />}>
+            <Navigation isInDrawer onShow={show} />
+          </NavigationDrawer>
+        </Suspense>
+      )}
       <main id="main" ref={main} tabIndex={-1} className={classes.main}>
         <ErrorBoundary key={location}>{children}</ErrorBoundary>
       </main>
-      {isSearching && (
-        <Suspense fallback={null}>
-          <Search onClose={() => setSearching(false)} />
-        </Suspense>
-      )}
+      <Suspense fallback={null}>
+        {dialog === 'search' && <Search onClose={() => setDialog(null)} />}
+        {dialog === 'keys' && <KeysHelp onClose={() => setDialog(null)} />}
+      </Suspense>
     </div>
   )
 }
@@ -110,90 +122,119 @@ function useNewScreen(location: string, onNew: () => void): void {
   }, [location, onNew])
 }
 
-function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; onSearch: () => void }) {
+type NavigationProps = { isInDrawer?: boolean; onShow: (dialog: 'search' | 'keys') => void }
+
+function Navigation({ isInDrawer = false, onShow }: NavigationProps) {
   const { account, person } = useSession()
-  const { email, is_operator: isOperator } = person
   const may = useRights()
-  const groups = isOperator ? [undefined, 'Operator', 'Reference'] : [undefined, 'Reference']
+  const shown = SCREENS.filter(
+    ({ needs, tabOf }) => tabOf === undefined && (needs === undefined || may(needs)),
+  )
+  const inGroup = (group: Screen['group']) => shown.filter((screen) => screen.group === group)
+  const ofAccount = inGroup('Account')
   return (
     <div className={classes.navigation}>
       {!isInDrawer && <OwnBrand at="top" />}
       {account !== null && <AccountSwitcher account={account} />}
-      <button type="button" className={classes.search} aria-keyshortcuts="Control+K" onClick={onSearch}>
+      <button
+        type="button"
+        className={classes.search}
+        aria-keyshortcuts="Control+K"
+        onClick={() => onShow('search')}
+      >
         <IconSearch size={18} stroke={1.75} aria-hidden />
         Search
         <kbd>Ctrl K</kbd>
       </button>
       <nav aria-label="Main" className={classes.links}>
-        {groups.map((group) => (
-          <Fragment key={group ?? ''}>
-            {group !== undefined && <span className={classes.heading}>{group}</span>}
-            {SCREENS.filter(
-              ({ group: of, needs }) => of === group && (needs === undefined || may(needs)),
-            ).map((screen) => (
-              <NavigationLink key={screen.to} {...screen} />
-            ))}
-          </Fragment>
+        {inGroup(undefined).map((screen) => (
+          <NavigationLink key={screen.to} {...screen} />
         ))}
+        {ofAccount.length > 0 && <span className={classes.heading}>Account</span>}
+        {ofAccount.map((screen) => (
+          <NavigationLink key={screen.to} {...screen} />
+        ))}
+        {person.is_operator && <OperatorLinks screens={inGroup('Operator')} />}
       </nav>
       <div className={classes.foot}>
         <Group justify="space-between" wrap="nowrap">
           <LiveMark />
           <Bell />
         </Group>
-        <Text size="sm" className="break" fw={500}>
-          {email}
-        </Text>
-        <Group justify="space-between" wrap="nowrap">
-          <SignOut />
-          <SchemeToggle />
-        </Group>
+        <PersonButton onKeys={() => onShow('keys')} />
         <OwnBrand at="foot" />
       </div>
     </div>
   )
 }
 
-function NavigationLink({ title, to, Icon, group }: (typeof SCREENS)[number]) {
+/** Folded until somebody opens it, or is on one of its screens. */
+function OperatorLinks({ screens }: { screens: readonly Screen[] }) {
   const [location] = useLocation()
-  const isBelow = location.startsWith(`${to}/`) && !SCREENS.some((screen) => screen.to === location)
-  const isHere = location === to || isBelow
-  const content = (
+  const isUsed = screens.some(({ to }) => to === location)
+  const [isOpened, setOpened] = useState(false)
+  const isOpen = isOpened || isUsed
+  return (
     <>
-      <Icon size={18} stroke={1.75} aria-hidden />
-      {title}
+      <button
+        type="button"
+        className={classes.fold}
+        aria-expanded={isOpen}
+        disabled={isUsed}
+        onClick={() => setOpened(!isOpened)}
+      >
+        Operator
+        {!isUsed && <IconChevronDown size={14} aria-hidden />}
+      </button>
+      {isOpen && screens.map((screen) => <NavigationLink key={screen.to} {...screen} />)}
     </>
   )
-  // The reference is a separate page outside the dashboard.
-  if (group === 'Reference') {
-    return (
-      <a className={classes.link} href={to}>
-        {content}
-      </a>
-    )
-  }
+}
+
+function NavigationLink({ title, to, Icon }: Screen) {
+  const [location] = useLocation()
   return (
-    <Link href={to} className={classes.link} aria-current={isHere ? 'page' : undefined}>
-      {content}
+    <Link href={to} className={classes.link} aria-current={isAt(to, location) ? 'page' : undefined}>
+      <Icon size={18} stroke={1.75} aria-hidden />
+      {title}
     </Link>
   )
 }
 
-function SignOut() {
-  const queries = useQueryClient()
-  const [, navigate] = useLocation()
-  const signOut = async () => {
-    try {
-      await request('DELETE', '/api/session')
-      switchAccount(queries, null)
-      navigate(ROUTES.signIn)
-    } catch (error) {
-      notifyFailed('Sign-out failed: you are still signed in', error)
-    }
+/** Whether a screen is open, or one of its tabs, or one below it. The screen of the person is below no other. */
+function isAt(to: string, location: string): boolean {
+  const tabs = SCREENS.filter(({ tabOf }) => tabOf === to)
+  if ([to, ...tabs.map((tab) => tab.to)].includes(location)) return true
+  return location.startsWith(`${to}/`) && location !== ROUTES.security
+}
+
+function PersonButton({ onKeys }: { onKeys: () => void }) {
+  const { email } = useSession().person
+  const [isOpen, setOpen] = useState(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setOpen(false)
+    opener.current?.focus()
   }
   return (
-    <Anchor component="button" type="button" size="sm" onClick={signOut}>
-      Sign out
-    </Anchor>
+    <div className={classes.personal}>
+      <button
+        ref={opener}
+        type="button"
+        className={classes.person}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={`${email}. Your menu`}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span className={classes.accountName}>{email}</span>
+        <IconSelector size={16} aria-hidden />
+      </button>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <PersonMenu onClose={close} onKeys={onKeys} />
+        </Suspense>
+      )}
+    </div>
   )
 }

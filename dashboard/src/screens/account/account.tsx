@@ -5,19 +5,16 @@ import { useSession } from '../../api/session.ts'
 import { count } from '../../format.ts'
 import { type FactRow, Facts, Note, Page, Section } from '../../parts/page.tsx'
 import { ROUTES } from '../../route-map.ts'
+import { ScreenTabs } from '../../shell/screen-tabs.tsx'
 
 const OwnAccount = lazy(() => import('./own-account.tsx'))
 
 export default function Account() {
   const { account } = useSession()
   return (
-    <Page title="Account">
+    <Page title="Settings" lead={account?.name}>
+      <ScreenTabs label="Account settings" of={ROUTES.account} />
       <AccountFacts />
-      <Section title="Security" lead="How you sign in, and where you are signed in.">
-        <Anchor component={Link} href={ROUTES.security} underline="always">
-          Open your security settings
-        </Anchor>
-      </Section>
       {account !== null && (
         <Suspense fallback={null}>
           <OwnAccount />

@@ -11,6 +11,8 @@ import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
+import { ROUTES } from '../../route-map.ts'
+import { ScreenTabs } from '../../shell/screen-tabs.tsx'
 import classes from './audit-log.module.css'
 
 const NO_FILTER: AuditFilter = { action: '', actor: '', domain: '', from: '', to: '' }
@@ -27,6 +29,7 @@ export default function AuditLog() {
       lead={`Who changed what in ${name}, and from where. Entries cannot be changed or deleted.`}
       actions={<Exports filter={filter} />}
     >
+      <ScreenTabs label="Account settings" of={ROUTES.account} />
       <Filters filter={filter} onChange={setFilter} />
       <div className="sheet sheet-flush">
         <Loaded query={log}>

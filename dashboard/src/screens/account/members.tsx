@@ -8,6 +8,7 @@ import { useRights } from '../../api/rights.ts'
 import { switchAccount, useMe } from '../../api/session.ts'
 import type { Invitation, InvitedMember, Member, SignedInView } from '../../api/types.ts'
 import { counted } from '../../format.ts'
+import { useAddressed } from '../../parts/addressed.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
@@ -16,6 +17,7 @@ import { Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
+import { ScreenTabs } from '../../shell/screen-tabs.tsx'
 
 const GrantDialog = lazy(() => import('./grant-dialog.tsx'))
 
@@ -28,6 +30,7 @@ export default function Members() {
   const [opened, setOpened] = useState<Opened | null>(null)
   const [made, setMade] = useState<InvitedMember | null>(null)
   const close = () => setOpened(null)
+  useAddressed('invite', () => may('inviteMember') && setOpened({ kind: 'invite' }))
   const showLink = (invited: InvitedMember) => {
     close()
     if (invited.link !== null) setMade(invited)
@@ -42,6 +45,7 @@ export default function Members() {
         may('inviteMember') && <Button onClick={() => setOpened({ kind: 'invite' })}>Invite a person</Button>
       }
     >
+      <ScreenTabs label="Members" of={ROUTES.members} />
       <div className="sheet sheet-flush">
         <Loaded query={members}>{(list) => <MemberTable members={list} onOpen={setOpened} />}</Loaded>
       </div>

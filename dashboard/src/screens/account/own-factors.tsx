@@ -30,6 +30,7 @@ export function OwnFactors() {
   })
   return (
     <Section
+      id="factors"
       title="Second factor"
       lead="A sign-in by password also needs a code of your authenticator app, or a passkey."
     >

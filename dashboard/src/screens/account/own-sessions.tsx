@@ -26,6 +26,7 @@ export function Sessions() {
   })
   return (
     <Section
+      id="sessions"
       title="Signed-in browsers"
       actions={
         <Button variant="default" size="xs" onClick={() => setLeaving(true)}>

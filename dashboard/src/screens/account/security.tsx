@@ -1,9 +1,10 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { installationQuery } from '../../api/queries.ts'
+import { useSession } from '../../api/session.ts'
 import type { Installation } from '../../api/types.ts'
 import { May } from '../../parts/may.tsx'
-import { Page, Section } from '../../parts/page.tsx'
+import { type FactRow, Facts, Page, Section } from '../../parts/page.tsx'
 import { Loading } from '../../parts/states.tsx'
 import { AccountPolicy } from './account-policy.tsx'
 import { OwnAddress } from './own-address.tsx'
@@ -26,6 +27,7 @@ export default function Security() {
 function Sections({ sso }: { sso: Installation['single_sign_on'] }) {
   return (
     <>
+      <Profile />
       {sso?.is_only === true ? <OnlySso name={sso.name} /> : <OwnWays />}
       <OwnAddress />
       <Sessions />
@@ -53,6 +55,18 @@ function OnlySso({ name }: { name: string }) {
         This installation has no passwords and passkeys. Change your password or second factor at the
         provider.
       </Text>
+    </Section>
+  )
+}
+
+function Profile() {
+  const { account, person } = useSession()
+  const facts: FactRow[] = [['Signed in as', person.email]]
+  if (person.is_operator) facts.push(['Operator', 'of this installation'])
+  if (account !== null) facts.push(['Account', account.name], ['Role', account.role])
+  return (
+    <Section id="profile" title="Profile">
+      <Facts rows={facts} />
     </Section>
   )
 }

@@ -7,12 +7,15 @@ import { shareLinksQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { MadeShareLink, ShareLink } from '../../api/types.ts'
 import { counted } from '../../format.ts'
+import { useAddressed } from '../../parts/addressed.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { Note, Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
+import { ROUTES } from '../../route-map.ts'
+import { ScreenTabs } from '../../shell/screen-tabs.tsx'
 import { DomainChoice } from './domain-choice.tsx'
 
 const PART_TITLES: Record<SharePart, string> = {
@@ -42,12 +45,14 @@ export default function ShareLinks() {
   const [isMaking, setMaking] = useState(false)
   const [made, setMade] = useState<MadeShareLink | null>(null)
   const [revoking, setRevoking] = useState<ShareLink | null>(null)
+  useAddressed('new', () => setMaking(true))
   return (
     <Page
       title="Share links"
       lead="Show some domains to somebody without a login. Whoever has the link sees what it names, and can change nothing."
       actions={<Button onClick={() => setMaking(true)}>Make a share link</Button>}
     >
+      <ScreenTabs label="Members" of={ROUTES.members} />
       <div className="sheet sheet-flush">
         <Loaded query={links}>{(list) => <LinkTable links={list} onRevoke={setRevoking} />}</Loaded>
       </div>

@@ -19,7 +19,6 @@ import { isFiltered, NO_CONDITIONS, ORDERS, usePageFilter } from './page-filter.
 import { PageFilters } from './page-filters.tsx'
 import { PageTable } from './page-table.tsx'
 import { NONE_SELECTED, type Selection, selectedCount } from './selection.ts'
-import { WebhookTokens } from './tokens.tsx'
 import { WarmSection } from './warm.tsx'
 
 export default function DomainCache({ domain }: { domain: DomainWithSettings }) {
@@ -29,9 +28,6 @@ export default function DomainCache({ domain }: { domain: DomainWithSettings }) 
         <WarmSection domain={domain} />
       </May>
       <CachedPages domain={domain} />
-      <May action="createToken">
-        <WebhookTokens domain={domain} />
-      </May>
     </Stack>
   )
 }

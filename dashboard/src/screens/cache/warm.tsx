@@ -6,6 +6,7 @@ import { Link } from 'wouter'
 import { domainUrl, warmQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Warm } from '../../api/types.ts'
+import { useAddressed } from '../../parts/addressed.ts'
 import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
@@ -19,6 +20,7 @@ export function WarmSection({ domain }: { domain: DomainWithSettings }) {
   const queries = useQueryClient()
   const found = useQuery(warmQuery(name))
   const [isAsking, setAsking] = useState<'start' | 'cancel' | null>(null)
+  useAddressed('warm', () => domain.is_active && setAsking('start'))
   const url = `${domainUrl(name)}/warm`
   const show = ({ warm }: { warm: Warm | null }) => queries.setQueryData(warmQuery(name).queryKey, warm)
   const pause = useMutation({

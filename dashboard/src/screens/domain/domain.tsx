@@ -1,80 +1,96 @@
-import { Anchor, Group, Menu } from '@mantine/core'
-import type { Action } from '@prepaint/contract/roles.ts'
-import IconSelector from '@tabler/icons-react/dist/esm/icons/IconSelector.mjs'
+import { Anchor, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import { Link, Redirect } from 'wouter'
+import { Link, Redirect, useSearchParams } from 'wouter'
 import { ApiError } from '../../api/api-error.ts'
-import { domainQuery, domainsQuery, integrationsQuery } from '../../api/queries.ts'
+import { domainQuery, integrationsQuery } from '../../api/queries.ts'
 import { useRights } from '../../api/rights.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { DomainBadges } from '../../parts/badges.tsx'
-import { Editable } from '../../parts/may.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded, Loading, NotFound } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
-import { type DomainRoute, domainPath, ROUTES } from '../../route-map.ts'
-import { DOMAIN_TABS } from '../../shell/navigation.ts'
+import { type DomainRoute, domainPath, ROUTES, settingsPath } from '../../route-map.ts'
+import { DOMAIN_TABS } from '../../shell/domain-tabs.ts'
+import { settingsPagesFor } from '../settings/settings-pages.ts'
+import { DomainSwitcher } from './domain-switcher.tsx'
 import { DomainOverview } from './overview.tsx'
 
 const Cache = lazy(() => import('../cache/cache.tsx'))
 const Traffic = lazy(() => import('../traffic/traffic.tsx'))
 const Renders = lazy(() => import('./renders.tsx'))
 const Inspection = lazy(() => import('../page/inspection.tsx'))
-const SiteFiles = lazy(() => import('../site-files/site-files.tsx'))
-const CrawlerPolicy = lazy(() => import('../site-files/crawler-policy.tsx'))
 const Settings = lazy(() => import('../settings/settings.tsx'))
 
-/** The screens of a domain, by the last part of their address. The screen of one page belongs to the cache tab. */
+type ScreenProps = { domain: DomainWithSettings; page: string }
+
+/** The screens of a domain, by the last part of their address. */
 const SCREENS = [
   { part: undefined, route: 'domain', Screen: DomainOverview },
   { part: 'traffic', route: 'domainTraffic', Screen: Traffic },
-  { part: 'cache', route: 'domainCache', Screen: Cache },
-  { part: 'pages', route: 'domainCache', Screen: Inspection },
+  { part: 'pages', route: 'domainPages', Screen: Pages },
   { part: 'renders', route: 'domainRenders', Screen: Renders },
-  { part: 'site-files', route: 'domainSiteFiles', Screen: SiteFiles, edits: 'replaceRedirects' },
-  { part: 'crawlers', route: 'domainCrawlers', Screen: CrawlerPolicy, edits: 'updateDomain' },
-  { part: 'settings', route: 'domainSettings', Screen: Settings, edits: 'updateDomain' },
+  { part: 'settings', route: 'domainSettings', Screen: Settings },
 ] as const satisfies readonly DomainPart[]
 
 type DomainPart = {
   part: string | undefined
   route: DomainRoute
-  Screen: React.ComponentType<{ domain: DomainWithSettings }>
-  /** The screen is there to do this; roles that may not do it only look. */
-  edits?: Action
+  Screen: React.ComponentType<ScreenProps>
 }
 
-export default function DomainScreen({ domain: name, part }: { domain: string; part: string | undefined }) {
+/** `part` and `page` are what the address has after the domain, such as `settings` and `freshness`. */
+export default function DomainScreen(props: {
+  domain: string
+  part: string | undefined
+  page: string | undefined
+}) {
+  const { domain: name, part, page } = props
   const domain = useQuery(domainQuery(name))
   const may = useRights()
   const integrations = useQuery({ ...integrationsQuery, enabled: may('listIntegrations') })
+  const [params] = useSearchParams()
+  const moved = movedTo(name, part, page, params.get('view'))
   const shown: DomainPart | undefined = SCREENS.find((screen) => screen.part === part)
-  // The former address of the tokens.
-  if (part === 'tokens') return <Redirect to={domainPath('domainCache', name)} replace />
+  if (moved !== null) return <Redirect to={moved} replace />
   if (shown === undefined) return <NotFound />
+  if (
+    page !== undefined &&
+    (part !== 'settings' || settingsPagesFor(may).every((entry) => entry.page !== page))
+  ) {
+    return <NotFound />
+  }
   const tabs = DOMAIN_TABS.filter(({ needs }) => may(needs))
+  const tab = tabs.find(({ route }) => route === shown.route)
   // Clients have no overview: it is about what they do not see.
-  if (!tabs.some(({ route }) => route === shown.route)) {
+  if (tab === undefined) {
     return part === undefined ? <Redirect to={domainPath('domainTraffic', name)} replace /> : <NotFound />
   }
 
-  const { Screen, edits } = shown
+  const { Screen } = shown
+  /** The path of the stored page that is shown. */
+  const stored = part === 'pages' ? params.get('path') : null
   const isUnknown = domain.error instanceof ApiError && domain.error.status === 404
   return (
     <Page
       title={domain.data?.custom_domain ?? name}
+      documentTitle={part === undefined ? name : `${stored ?? tab.title} · ${name}`}
       above={
         <Group gap="md">
           <Anchor component={Link} href={ROUTES.domains} size="sm">
             All sites
           </Anchor>
-          <DomainSwitcher current={name} route={shown.route} />
+          <DomainSwitcher
+            current={name}
+            pathOf={(other) =>
+              page === undefined ? domainPath(shown.route, other) : pathOfPage(other, page)
+            }
+          />
         </Group>
       }
       lead={
         domain.data && (
-          <Group gap={6} mt={4}>
+          <Group gap={6} mt={4} className="badges">
             <DomainBadges
               isActive={domain.data.is_active}
               hasCertificate={domain.data.ssl_enabled}
@@ -100,13 +116,7 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
                 }))}
               />
               <Suspense fallback={<Loading />}>
-                {edits === undefined ? (
-                  <Screen domain={data} />
-                ) : (
-                  <Editable action={edits}>
-                    <Screen domain={data} />
-                  </Editable>
-                )}
+                <Screen domain={data} page={page ?? ''} />
               </Suspense>
             </>
           )}
@@ -116,27 +126,37 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
   )
 }
 
-const SWITCHER_MOST = 20
+function pathOfPage(domain: string, page: string): string {
+  return ROUTES.domainSettingsPage
+    .replace(':domain', encodeURIComponent(domain))
+    .replace(':page', encodeURIComponent(page))
+}
 
-function DomainSwitcher({ current, route }: { current: string; route: DomainRoute }) {
-  const domains = useQuery(domainsQuery)
-  const others = domains.data?.filter(({ custom_domain }) => custom_domain !== current) ?? []
-  if (others.length === 0) return null
-  return (
-    <Menu position="bottom-start" withinPortal>
-      <Menu.Target>
-        <Anchor component="button" type="button" size="sm">
-          Switch domain <IconSelector size={14} aria-hidden />
-        </Anchor>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {others.slice(0, SWITCHER_MOST).map(({ id, custom_domain: name }) => (
-          <Menu.Item key={id} component={Link} href={domainPath(route, name)}>
-            {name}
-          </Menu.Item>
-        ))}
-        {others.length > SWITCHER_MOST && <Menu.Label>Find more with Ctrl K</Menu.Label>}
-      </Menu.Dropdown>
-    </Menu>
-  )
+/** The list of stored pages, or the page that the address names. */
+function Pages({ domain }: ScreenProps) {
+  const [params] = useSearchParams()
+  return params.has('path') ? <Inspection domain={domain} /> : <Cache domain={domain} />
+}
+
+/** Where an address of an earlier version leads. Null: it is none. */
+function movedTo(
+  name: string,
+  part: string | undefined,
+  page: string | undefined,
+  view: string | null,
+): string | null {
+  if (page !== undefined) return null
+  switch (part) {
+    case 'cache':
+      return domainPath('domainPages', name)
+    case 'crawlers':
+    case 'tokens':
+      return settingsPath(name, part)
+    case 'site-files':
+      return settingsPath(name, view === 'redirects' || view === 'sitemap' ? view : 'robots')
+    case 'settings':
+      return settingsPath(name, 'site')
+    default:
+      return null
+  }
 }

@@ -9,7 +9,7 @@ import { Facts, Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
-import { domainPath } from '../../route-map.ts'
+import { domainPath, settingsPath } from '../../route-map.ts'
 import { HealthSentence } from '../notifications/incidents.tsx'
 import { AskedProof } from './asked-proof.tsx'
 import { FrontSection } from './front.tsx'
@@ -17,13 +17,12 @@ import { DomainSteps } from './getting-started.tsx'
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const certificate = useQuery({ ...certificateQuery(name), refetchInterval: 30_000 })
   return (
     <Stack gap="lg">
       {!domain.is_active && (
         <Alert color="yellow" title="This domain is paused">
           Crawlers get the origin, like people. Turn it on in the{' '}
-          <Anchor component={Link} href={domainPath('domainSettings', name)} inherit>
+          <Anchor component={Link} href={settingsPath(name, 'site', 'is_active')} inherit>
             settings
           </Anchor>
           .
@@ -45,13 +44,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
             cached.
           </Note>
         </Section>
-        {domain.settings.way === 'dns' && (
-          <Section title="Certificate">
-            <Loaded query={certificate} rows={2}>
-              {(found) => <CertificateFacts found={found} />}
-            </Loaded>
-          </Section>
-        )}
+        {domain.settings.way === 'dns' && <CertificateSection domain={name} />}
       </div>
     </Stack>
   )
@@ -77,7 +70,7 @@ function PageCount({ domain }: { domain: string }) {
   const { data } = useQuery(pageCountQuery(domain))
   if (data === undefined) return '…'
   return (
-    <Anchor component={Link} href={domainPath('domainCache', domain)} size="sm">
+    <Anchor component={Link} href={domainPath('domainPages', domain)} size="sm">
       {counted(data, 'page')}
     </Anchor>
   )
@@ -92,6 +85,18 @@ function LastRender({ domain }: { domain: string }) {
     <>
       {last.path}: {last.outcome}, <TimeText at={last.ended_at} />
     </>
+  )
+}
+
+/** The certificate in use, and what is known of the order of the next one. */
+export function CertificateSection({ domain }: { domain: string }) {
+  const certificate = useQuery({ ...certificateQuery(domain), refetchInterval: 30_000 })
+  return (
+    <Section title="Certificate">
+      <Loaded query={certificate} rows={2}>
+        {(found) => <CertificateFacts found={found} />}
+      </Loaded>
+    </Section>
   )
 }
 

@@ -8,6 +8,7 @@ import { request } from '../../api/request.ts'
 import { useSession } from '../../api/session.ts'
 import type { AccountInList, MadeLink, PersonInList } from '../../api/types.ts'
 import { count, exactTime } from '../../format.ts'
+import { useAddressed } from '../../parts/addressed.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
@@ -29,6 +30,7 @@ const WARNINGS: Record<MadeLink['mail'], string> = {
 export default function Accounts() {
   const accounts = useQuery(accountsQuery)
   const [isInviting, setInviting] = useState(false)
+  useAddressed('invite', () => setInviting(true))
   const [made, setMade] = useState<Made | null>(null)
   return (
     <Page

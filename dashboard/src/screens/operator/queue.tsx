@@ -51,7 +51,7 @@ function Priorities({ priorities }: { priorities: FleetQueue['priorities'] }) {
         <section key={priority} className="sheet" aria-label={PRIORITIES[priority].label}>
           <Text fw={600}>{PRIORITIES[priority].label}</Text>
           <Note size="sm">{PRIORITIES[priority].meaning}</Note>
-          <Text size="xl" fw={650} className="number" mt="xs">
+          <Text size="xl" fw={600} className="number" mt="xs">
             {count(queued)}
             {queued >= MAX_COUNTED ? ' or more' : ''} queued
           </Text>

@@ -93,7 +93,7 @@ function Head({ domain, page }: ViewProps) {
   const [changing, setChanging] = useState<Deed | null>(null)
   return (
     <Stack gap="xs">
-      <Anchor component={Link} href={domainPath('domainCache', name)} size="sm">
+      <Anchor component={Link} href={domainPath('domainPages', name)} size="sm">
         All pages
       </Anchor>
       <Group justify="space-between" align="start" gap="sm">
@@ -135,7 +135,7 @@ function Head({ domain, page }: ViewProps) {
           pages={1}
           onDone={async () => {
             await queries.invalidateQueries({ queryKey: ['domains', name] })
-            if (changing === 'purge') navigate(domainPath('domainCache', name))
+            if (changing === 'purge') navigate(domainPath('domainPages', name))
           }}
           onClose={() => setChanging(null)}
         />

@@ -1,6 +1,5 @@
 import {
   Alert,
-  Anchor,
   Button,
   Group,
   NativeSelect,
@@ -13,11 +12,11 @@ import {
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { VIEWPORT_SIDE } from '@prepaint/contract/rules/schema.ts'
-import { Link } from 'wouter'
-
-import type { DomainWithSettings } from '../../api/types.ts'
 import { Section } from '../../parts/page.tsx'
-import { domainPath } from '../../route-map.ts'
+import type { SettingsPage } from '../../route-map.ts'
+import { CrawlerPolicy } from './crawler-policy.tsx'
+import type { SectionProps } from './form-page.tsx'
+import { IndexNowState, SitemapLink } from './indexnow-state.tsx'
 import { PhonesSection } from './phones.tsx'
 import { plainPath } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
@@ -26,29 +25,24 @@ import { TryRules } from './try-rules.tsx'
 import type { SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
-type Props = { form: Form; domain: DomainWithSettings }
 
-/** All sections of the form, one under another. */
-export function SettingsSections({ form, domain }: Props) {
-  return (
-    <>
-      <SiteSection form={form} domain={domain} />
-      <FreshnessSection form={form} domain={domain} />
-      <QuerySection form={form} />
-      <RulesSection form={form} domain={domain} />
-      <CrawlersSection form={form} domain={domain} />
-      <PhonesSection form={form} domain={domain} />
-      <BrowserSection form={form} />
-      <StoringSection form={form} domain={domain} />
-    </>
-  )
+/** The pages that are a form, with what each shows. */
+export const FORM_PAGES: Partial<Record<SettingsPage, React.ComponentType<SectionProps>>> = {
+  site: SitePage,
+  freshness: FreshnessPage,
+  paths: PathsPage,
+  crawlers: CrawlersPage,
+  rendering: RenderingPage,
+  forms: FormsPage,
+  sitemap: SitemapPage,
 }
 
-function SiteSection({ form, domain }: Props) {
+function SitePage({ form, domain }: SectionProps) {
   return (
     <Section title="Site">
       <Stack className="form">
         <TextInput
+          id="origin_url"
           label="Origin"
           description="The URL of the server of your site"
           spellCheck={false}
@@ -56,29 +50,46 @@ function SiteSection({ form, domain }: Props) {
           {...form.getInputProps('origin')}
         />
         <Switch
+          id="is_active"
           label="Active"
           description="If off, crawlers get the origin, like people. Cached pages are kept."
           {...form.getInputProps('isActive', { type: 'checkbox' })}
         />
-        <SettingInputs form={form} domain={domain} section="site" />
+        <SettingInputs form={form} domain={domain} page="site" />
       </Stack>
     </Section>
   )
 }
 
-function FreshnessSection({ form, domain }: Props) {
+function FreshnessPage({ form, domain }: SectionProps) {
   return (
     <Section title="Freshness" lead="How old a page may become.">
       <Stack className="form">
-        <SettingInputs form={form} domain={domain} section="freshness" />
+        <SettingInputs form={form} domain={domain} page="freshness" />
       </Stack>
     </Section>
+  )
+}
+
+function PathsPage({ form, domain }: SectionProps) {
+  return (
+    <>
+      <QuerySection form={form} />
+      <Section
+        id="rules"
+        title="Path rules"
+        lead="Only the first matching rule applies. * matches any characters."
+      >
+        <RuleRows form={form} />
+        <TryRules form={form} name={domain.custom_domain} />
+      </Section>
+    </>
   )
 }
 
 function QuerySection({ form }: { form: Form }) {
   return (
-    <Section title="Query parameters" lead="Which query parameters identify a different page.">
+    <Section id="query" title="Query parameters" lead="Which query parameters identify a different page.">
       <Stack className="form">
         <NativeSelect
           label="Parameters"
@@ -103,37 +114,44 @@ function QuerySection({ form }: { form: Form }) {
   )
 }
 
-function RulesSection({ form, domain }: Props) {
+function CrawlersPage({ form, domain }: SectionProps) {
   return (
-    <Section title="Path rules" lead="Only the first matching rule applies. * matches any characters.">
-      <RuleRows form={form} />
-      <TryRules form={form} name={domain.custom_domain} />
-    </Section>
+    <>
+      <CrawlerPolicy form={form} name={domain.custom_domain} />
+      <Section
+        id="crawlers"
+        title="Who is a crawler"
+        lead="Crawlers that Prepaint does not know yet, and programs that it takes for crawlers."
+      >
+        <CrawlerRows form={form} />
+      </Section>
+    </>
   )
 }
 
-function CrawlersSection({ form, domain: { custom_domain: name } }: Props) {
+function RenderingPage({ form, domain }: SectionProps) {
   return (
-    <Section
-      title="Crawlers"
-      lead={
-        <>
-          Who is a crawler. What each kind gets is chosen under{' '}
-          <Anchor component={Link} href={domainPath('domainCrawlers', name)} underline="always">
-            crawlers
-          </Anchor>
-          .
-        </>
-      }
-    >
-      <CrawlerRows form={form} />
-    </Section>
+    <>
+      <BrowserSection form={form} />
+      <Section title="Waits" lead="Wait for an element, or block hosts, by a rule under Paths.">
+        <Stack className="form">
+          <SettingInputs form={form} domain={domain} page="rendering" section="waits" />
+        </Stack>
+      </Section>
+      <Section title="Pages that are not stored">
+        <Stack className="form">
+          <SettingInputs form={form} domain={domain} page="rendering" section="storing" />
+          {form.values.plain.soft_404 === 'refuse' && <OfferToAnswer form={form} />}
+        </Stack>
+      </Section>
+    </>
   )
 }
 
 function BrowserSection({ form }: { form: Form }) {
   return (
     <Section
+      id="render"
       title="Browser"
       lead="How the rendering browser presents itself to the site. Empty: the default. User agent and viewport are for desktops."
     >
@@ -187,17 +205,6 @@ function ViewportSide(props: { form: Form; side: Side; other: Side; label: strin
   )
 }
 
-function StoringSection({ form, domain }: Props) {
-  return (
-    <Section title="Caching">
-      <Stack className="form">
-        <SettingInputs form={form} domain={domain} section="storing" />
-        {form.values.plain.soft_404 === 'refuse' && <OfferToAnswer form={form} />}
-      </Stack>
-    </Section>
-  )
-}
-
 /** Domains of earlier versions let the site answer for missing pages. New ones answer 404. */
 function OfferToAnswer({ form }: { form: Form }) {
   return (
@@ -216,5 +223,36 @@ function OfferToAnswer({ form }: { form: Form }) {
         </Button>
       </Group>
     </Alert>
+  )
+}
+
+function FormsPage({ form, domain }: SectionProps) {
+  return (
+    <>
+      <Section title="Markdown and cards" lead="Other forms of a page, made from its rendered HTML.">
+        <Stack className="form">
+          <SettingInputs form={form} domain={domain} page="forms" />
+        </Stack>
+      </Section>
+      <PhonesSection form={form} domain={domain} />
+    </>
+  )
+}
+
+function SitemapPage({ form, domain }: SectionProps) {
+  return (
+    <>
+      <Section
+        title="Sitemap"
+        lead="Lists pages that were rendered with status 200, may be indexed, and are not redirected."
+      >
+        <SettingInputs form={form} domain={domain} page="sitemap" />
+        <SitemapLink name={domain.custom_domain} />
+      </Section>
+      <Section title="IndexNow" lead="Tells Bing, Yandex and others of pages that appear, change or go.">
+        <SettingInputs form={form} domain={domain} page="sitemap" section="indexnow" />
+        <IndexNowState domain={domain} />
+      </Section>
+    </>
   )
 }

@@ -5,14 +5,14 @@ import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { certificateQuery, domainQuery, domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import type { Certificate } from '../../api/types.ts'
+import type { Certificate, DomainWithSettings } from '../../api/types.ts'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Trouble } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
-export function OwnCertificate({ name }: { name: string }) {
+export function OwnCertificate({ domain: { custom_domain: name } }: { domain: DomainWithSettings }) {
   const queries = useQueryClient()
   const found = useQuery(certificateQuery(name))
   const [asks, setAsks] = useState<'nothing' | 'new' | 'remove'>('nothing')

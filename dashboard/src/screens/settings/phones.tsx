@@ -46,7 +46,7 @@ export function PhonesSection(props: { form: UseFormReturnType<SettingsForm>; do
       }
     >
       <Stack className="form">
-        <SettingInputs form={form} domain={domain} section="phones" />
+        <SettingInputs form={form} domain={domain} page="forms" section="phones" />
       </Stack>
       <Loaded query={devices} rows={1}>
         {(found) => <Finding found={found} />}

@@ -4,9 +4,19 @@ import {
   domainSettingsSchema,
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { problemsOf } from '@prepaint/contract/validation.ts'
+import type { Settings } from '../../api/types.ts'
 import { count } from '../../format.ts'
-import { PLAIN_FIELDS, type PlainSetting, plainField } from './setting-fields.ts'
-import { fieldsOf, lines, type SettingsForm, settingsOf, words } from './values.ts'
+import type { SettingsPage } from '../../route-map.ts'
+import { ruleFieldAt } from './rule-parts.ts'
+import {
+  HOUR_SECONDS,
+  labelOfSetting,
+  PLAIN_FIELDS,
+  type PlainSetting,
+  pageOfSetting,
+  plainField,
+} from './setting-fields.ts'
+import { fieldsOf, lines, type SettingsForm, settingsOf, valueAt, words } from './values.ts'
 
 /** The limits of a number, in the unit of its input. */
 export function limitsOf(name: string, unit: number): { min: number; max: number } {
@@ -18,34 +28,46 @@ export function limitsOf(name: string, unit: number): { min: number; max: number
   }
 }
 
-/** Returns the problems of a form before it is sent, by field. */
+/** Returns the problems of one page before it is sent, by field. */
 export function settingsProblems(
   form: SettingsForm,
+  page: SettingsPage,
   originProblem: (origin: string) => string | null,
 ): Record<string, string> {
   const problems: Record<string, string> = {}
   // Rules that cannot be parsed cannot be sent; the others are checked when these are mended.
-  const ruleProblems = form.rules.map(({ json }) => jsonProblem(json))
+  const ruleProblems = page === 'paths' ? form.rules.map(({ json }) => jsonProblem(json)) : []
   const canSendRules = ruleProblems.every((problem) => problem === null)
-  const settings = settingsOf(canSendRules ? form : { ...form, rules: [] })
+  const settings = settingsOf(canSendRules ? form : { ...form, rules: [] }, page)
   for (const { path, message } of problemsOf(domainSettingsPatchSchema, settings)) {
-    const shown = shownProblem({ path: ['settings', ...path], message }, form)
+    const shown = shownProblem({ path: ['settings', ...path], message }, form, page)
     if (shown !== null) problems[shown.field] ??= shown.text
   }
   ruleProblems.forEach((problem, at) => {
     if (problem !== null) problems[`rules.${at}.json`] = problem
   })
   for (const { name, field } of PLAIN_FIELDS) {
-    if (field.kind === 'number' && form.plain[name] === '') problems[plainPath(name)] = 'Enter a number'
+    if (field.page === page && field.kind === 'number' && form.plain[name] === '') {
+      problems[plainPath(name)] = 'Enter a number'
+    }
   }
-  if (form.query === 'list' && words(form.queryNames).length === 0) {
-    problems['queryNames'] = 'Enter at least one parameter, or choose “None”'
+  switch (page) {
+    case 'site': {
+      const origin = originProblem(form.origin)
+      if (origin !== null) problems['origin'] = origin
+      break
+    }
+    case 'paths':
+      if (form.query === 'list' && words(form.queryNames).length === 0) {
+        problems['queryNames'] = 'Enter at least one parameter, or choose “None”'
+      }
+      break
+    case 'rendering': {
+      const { width, height } = form.visitor
+      if (width === '' && height !== '') problems['visitor.width'] = 'Enter both sides, or neither'
+      if (height === '' && width !== '') problems['visitor.height'] = 'Enter both sides, or neither'
+    }
   }
-  const { width, height } = form.visitor
-  if (width === '' && height !== '') problems['visitor.width'] = 'Enter both sides, or neither'
-  if (height === '' && width !== '') problems['visitor.height'] = 'Enter both sides, or neither'
-  const origin = originProblem(form.origin)
-  if (origin !== null) problems['origin'] = origin
   return problems
 }
 
@@ -65,20 +87,25 @@ export function plainPath(name: PlainSetting): string {
 
 type ShownProblem = { field: string; text: string }
 
-/** Returns where the form shows a problem of the request that saves it, and how. Returns null if it shows it nowhere. */
-export function shownProblem({ path, message }: Problem, form: SettingsForm): ShownProblem | null {
+/** Returns where a page shows a problem of the request that saves it, and how. Returns null if it shows it nowhere. */
+export function shownProblem(
+  { path, message }: Problem,
+  form: SettingsForm,
+  page: SettingsPage,
+): ShownProblem | null {
   const [part, setting, ...rest] = path
-  if (part === 'origin_url') return { field: 'origin', text: message }
-  if (part !== 'settings' || typeof setting !== 'string') return null
+  if (part === 'origin_url') return page === 'site' ? { field: 'origin', text: message } : null
+  if (part !== 'settings' || !isSetting(setting) || pageOfSetting(setting) !== page) return null
   const [at, ...within] = rest
   switch (setting) {
     case 'rules':
-      if (typeof at !== 'number') return null
-      return { field: `rules.${at}.json`, text: `${fieldName(within)} ${message}`.trim() }
+      return typeof at === 'number' ? ruleProblem(at, { path: within, message }, form) : null
     case 'query':
       return { field: 'queryNames', text: ofEntry(words(form.queryNames), at, message) }
     case 'crawlers':
       return crawlerProblem(rest, message, form)
+    case 'terms_url':
+      return { field: 'policy.terms', text: `The address ${message}` }
     case 'render': {
       const field = VISITOR_FIELDS[fieldName(rest)]
       return field === undefined ? null : { field, text: message }
@@ -88,14 +115,57 @@ export function shownProblem({ path, message }: Problem, form: SettingsForm): Sh
   }
 }
 
+function isSetting(name: unknown): name is keyof Settings {
+  return typeof name === 'string' && labelOfSetting(name) !== null
+}
+
+/** A problem within a rule, in the words of the field that shows it. What has no field stands at the JSON. */
+function ruleProblem(at: number, { path, message }: Problem, form: SettingsForm): ShownProblem {
+  const found = ruleFieldAt(path)
+  if (found === null) {
+    return { field: `rules.${at}.json`, text: `${fieldName(path)} ${message}`.trim() }
+  }
+  const { field, entry } = found
+  const place = `rules.${at}.${field.place}`
+  if (field.kind === 'hours') return { field: place, text: rangeText('fresh_seconds', HOUR_SECONDS) }
+  const noun = field.noun ?? field.label
+  const value = valueAt(fieldsOf(form.rules[at]?.json ?? ''), field.place)
+  const named = typeof entry === 'number' && Array.isArray(value) ? value[entry] : entry
+  const subject = named == null ? noun : `${noun} ${named}`
+  return { field: place, text: `${subject} ${inWords(message)}` }
+}
+
+const NO_SELECTOR = 'is not a CSS selector'
+
+/** A message about the value of a setting as a person would say it. */
+function inWords(message: string): string {
+  if (message === NO_SELECTOR) return 'cannot be read'
+  return message.replace(`${NO_SELECTOR}:`, 'cannot be read:')
+}
+
+/** Says what is wrong with settings that this screen does not show, by their labels: never by a path such as `rules[3]`. */
+export function problemInWords({ path, message }: Problem): string {
+  const [setting, at, ...within] = path[0] === 'settings' ? path.slice(1) : path
+  if (setting === 'rules' && typeof at === 'number') {
+    const label = ruleFieldAt(within)?.field.label ?? fieldName(within)
+    return `Rule ${at + 1}, ${label}: ${inWords(message)}`
+  }
+  const label = typeof setting === 'string' ? labelOfSetting(setting) : null
+  return `${label ?? fieldName(path)}: ${message}`
+}
+
 /** A message about seconds says nothing to someone who typed hours. */
 function plainProblem(setting: string, message: string): ShownProblem | null {
   const field = plainField(setting)
   if (field === null) return null
   const place = plainPath(setting as PlainSetting)
   if (field.kind !== 'number' || field.unit === 1) return { field: place, text: message }
-  const { min, max } = limitsOf(setting, field.unit)
-  return { field: place, text: `Enter a number from ${count(min)} to ${count(max)}` }
+  return { field: place, text: rangeText(setting, field.unit) }
+}
+
+function rangeText(setting: string, unit: number): string {
+  const { min, max } = limitsOf(setting, unit)
+  return `Enter a number from ${count(min)} to ${count(max)}`
 }
 
 const VISITOR_FIELDS: Record<string, string> = {

@@ -96,7 +96,7 @@ function Rows(props: {
   const drag = useDrag(rows, (from, to) => form.reorderListItem(list, { from, to }))
   const move = (from: number, to: number) => form.reorderListItem(list, { from, to })
   return (
-    <>
+    <div className={classes.rows}>
       {rows.map(({ key }, at) => (
         <fieldset
           key={key}
@@ -143,7 +143,7 @@ function Rows(props: {
           Add a {noun}
         </Button>
       </Group>
-    </>
+    </div>
   )
 }
 

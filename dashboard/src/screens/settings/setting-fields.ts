@@ -1,5 +1,6 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { count } from '../../format.ts'
+import type { SettingsPage } from '../../route-map.ts'
 
 export const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
@@ -7,9 +8,12 @@ const DAY_SECONDS = 86_400
 /** What a description may depend on: the domain, and what the input has now. */
 type Shown = { domain: DomainWithSettings; value: PlainValue }
 
-type FieldWords = {
-  section: 'site' | 'freshness' | 'phones' | 'storing'
-  label: string
+/** Where a setting is found, and by which words: `words` are others than those of its label. */
+type FoundBy = { page: SettingsPage; label: string; words: string }
+
+type FieldWords = FoundBy & {
+  /** The part of its page that shows it. Absent: the page has one part. */
+  section?: 'waits' | 'storing' | 'phones' | 'indexnow'
   description?: string | ((shown: Shown) => string)
 }
 
@@ -24,21 +28,22 @@ export type ChoiceField<Value> = FieldWords & {
   choices: readonly { value: Value; label: string }[]
 }
 
-/** `parts`: several inputs of the settings screen show it. `elsewhere`: other screens show it, or only the API. */
+/** `parts`: several inputs of the form of its page show it. `own`: its page has a form of its own for it. */
 type Field<Value> =
   | ([Value] extends [number] ? NumberField : never)
   | ([Value] extends [string] ? ChoiceField<Value> : never)
   | SwitchField<Value>
-  | { kind: 'parts' | 'elsewhere' }
+  | (FoundBy & { kind: 'parts' | 'own' })
 
 /**
- * All settings of a domain, and how the settings screen shows them. A new setting of the contract does not compile
- * without its place here. A setting with an input of its own needs nothing else.
+ * All settings of a domain: on which page each stands, how it is shown, and how Ctrl K finds it. A new setting of the
+ * contract does not compile without its place here. A setting with an input of its own needs nothing else.
  */
 const FIELDS = {
   https_redirect: {
     kind: 'switch',
-    section: 'site',
+    page: 'site',
+    words: 'TLS SSL secure http',
     label: 'Redirect HTTP to HTTPS',
     description: 'While a certificate is in use',
     on: true,
@@ -46,28 +51,33 @@ const FIELDS = {
   },
   fresh_seconds: {
     kind: 'number',
-    section: 'freshness',
+    page: 'freshness',
+    words: 'TTL cache lifetime max-age expiry',
     label: 'Fresh, in hours',
     description: 'Served from the cache',
     unit: HOUR_SECONDS,
   },
   stale_seconds: {
     kind: 'number',
-    section: 'freshness',
+    page: 'freshness',
+    words: 'TTL stale-while-revalidate cache lifetime',
     label: 'Then stale, in hours',
     description: 'Served from the cache while it is rendered again',
     unit: HOUR_SECONDS,
   },
   keep_seconds: {
     kind: 'number',
-    section: 'freshness',
+    page: 'freshness',
+    words: 'TTL stale-if-error cache lifetime',
     label: 'Kept, in days',
     description: 'Served if the origin or the render fails',
     unit: DAY_SECONDS,
   },
   crawler_wait_seconds: {
     kind: 'number',
-    section: 'freshness',
+    page: 'rendering',
+    section: 'waits',
+    words: 'timeout deadline 504',
     label: 'Longest wait of a crawler, in seconds',
     description:
       'For a render and then for your server. After that, a crawler gets the last good copy or an error 504.',
@@ -75,7 +85,8 @@ const FIELDS = {
   },
   refresh_on_deploy: {
     kind: 'switch',
-    section: 'freshness',
+    page: 'freshness',
+    words: 'release build script bundles',
     label: 'A deploy makes pages stale',
     description:
       'When several pages load new script bundles, older pages become stale. They are still served, and are rendered again on the next crawler visit, which counts against the month.',
@@ -84,7 +95,8 @@ const FIELDS = {
   },
   refresh_ahead_percent: {
     kind: 'number',
-    section: 'freshness',
+    page: 'freshness',
+    words: 'recache prefetch schedule',
     label: "Refresh stale pages early, in percent of the month's renders",
     description: ({ domain, value }) =>
       `Before the next crawler visit, recently visited pages first. At most ${count(aheadPerDay(domain, Number(value)))} renders a day; 0 turns it off.`,
@@ -92,7 +104,8 @@ const FIELDS = {
   },
   way: {
     kind: 'choice',
-    section: 'site',
+    page: 'site',
+    words: 'DNS middleware proxy integration CDN',
     label: 'How crawlers come',
     description: 'With a front of its own, the DNS of the site stays as it is.',
     choices: [
@@ -102,7 +115,9 @@ const FIELDS = {
   },
   devices: {
     kind: 'choice',
+    page: 'forms',
     section: 'phones',
+    words: 'mobile desktop adaptive variant',
     label: 'Phones get',
     choices: [
       { value: 'one', label: 'The same pages as desktops' },
@@ -112,7 +127,8 @@ const FIELDS = {
   },
   origin_cache_control: {
     kind: 'switch',
-    section: 'storing',
+    page: 'freshness',
+    words: 'no-store private header',
     label: 'Respect the Cache-Control header of the origin',
     description: 'Pages marked no-store or private are not cached',
     on: 'respect',
@@ -120,7 +136,9 @@ const FIELDS = {
   },
   soft_404: {
     kind: 'choice',
+    page: 'rendering',
     section: 'storing',
+    words: 'soft 404 missing pages not found',
     label: 'Pages with status 200 that look like “not found”',
     description: 'Search engines drop a page that is answered with 404.',
     choices: [
@@ -131,32 +149,107 @@ const FIELDS = {
   },
   retry_seconds: {
     kind: 'number',
+    page: 'rendering',
     section: 'storing',
+    words: 'blank error back-off',
     label: 'Refused pages are rendered again after, in minutes',
     description:
       'Until then, crawlers get the site’s own answer to pages such as blank ones. Twice as long each time, up to a day; 0 renders at each visit.',
     unit: 60,
   },
-  query: { kind: 'parts' },
-  rules: { kind: 'parts' },
-  crawlers: { kind: 'parts' },
-  render: { kind: 'parts' },
-  categories: { kind: 'elsewhere' },
-  preferences: { kind: 'elsewhere' },
-  terms_url: { kind: 'elsewhere' },
-  robots: { kind: 'elsewhere' },
-  sitemap: { kind: 'elsewhere' },
-  indexnow: { kind: 'elsewhere' },
-  origin_headers: { kind: 'elsewhere' },
-  markdown: { kind: 'elsewhere' },
-  cards: { kind: 'elsewhere' },
+  sitemap: {
+    kind: 'switch',
+    page: 'sitemap',
+    words: 'sitemap.xml index',
+    label: 'Generate /sitemap.xml',
+    description: 'Replaces that file of your server. Added to robots.txt if Prepaint writes it.',
+    on: 'generate',
+    off: 'origin',
+  },
+  indexnow: {
+    kind: 'switch',
+    page: 'sitemap',
+    section: 'indexnow',
+    words: 'IndexNow Bing Yandex submit ping',
+    label: 'Tell search engines of changed pages',
+    description: 'Gathered for ten seconds. Google does not take part.',
+    on: true,
+    off: false,
+  },
+  markdown: {
+    kind: 'switch',
+    page: 'forms',
+    words: 'text/markdown LLM agents',
+    label: 'Markdown',
+    description: 'Clients that ask for Markdown get the text of a page. Off: they get HTML, like others.',
+    on: 'on',
+    off: 'off',
+  },
+  cards: {
+    kind: 'switch',
+    page: 'forms',
+    words: 'Open Graph og:image previews social unfurl',
+    label: 'Cards',
+    description: 'Social networks and messengers get a small page with what their link cards show.',
+    on: 'on',
+    off: 'off',
+  },
+  query: { kind: 'parts', page: 'paths', label: 'Query parameters', words: 'utm tracking url variants' },
+  rules: {
+    kind: 'parts',
+    page: 'paths',
+    label: 'Path rules',
+    words: 'selector wait remove headers noindex exclude no-store block title canonical',
+  },
+  crawlers: {
+    kind: 'parts',
+    page: 'crawlers',
+    label: 'Who is a crawler',
+    words: 'user agent bot additional not crawlers',
+  },
+  categories: {
+    kind: 'parts',
+    page: 'crawlers',
+    label: 'What each kind of crawler gets',
+    words: 'AI search social SEO purposes block payment 402 403 GPTBot training',
+  },
+  preferences: {
+    kind: 'parts',
+    page: 'crawlers',
+    label: 'Preferences of use',
+    words: 'AI training ai_train ai_input content signals',
+  },
+  terms_url: {
+    kind: 'parts',
+    page: 'crawlers',
+    label: 'Address of your terms',
+    words: 'licence payment 402',
+  },
+  render: {
+    kind: 'parts',
+    page: 'rendering',
+    label: 'User agent, viewport, locale and time zone',
+    words: 'browser window size language emulation',
+  },
+  robots: {
+    kind: 'own',
+    page: 'robots',
+    label: 'Mode and text of robots.txt',
+    words: 'disallow allow crawl',
+  },
+  origin_headers: {
+    kind: 'own',
+    page: 'access',
+    label: 'Headers to the origin',
+    words: 'secret authorization password firewall',
+  },
 } as const satisfies { [Name in keyof Settings]: Field<Settings[Name]> }
 
 type Fields = typeof FIELDS
 
 /** The settings that have an input of their own. */
 export type PlainSetting = {
-  [Name in keyof Fields]: Fields[Name] extends { section: string } ? Name : never
+  [Name in keyof Fields]: Fields[Name] extends { kind: 'parts' | 'own' } ? never : Name
 }[keyof Fields]
 
 export type PlainField = NumberField | SwitchField<unknown> | ChoiceField<string>
@@ -166,11 +259,32 @@ export type PlainValue = number | string | boolean
 
 export type PlainValues = Record<PlainSetting, PlainValue>
 
-export type Section = FieldWords['section']
+export type Section = NonNullable<FieldWords['section']>
 
-export const PLAIN_FIELDS: readonly { name: PlainSetting; field: PlainField }[] = Object.entries(
-  FIELDS,
-).flatMap(([name, field]) => ('section' in field ? [{ name: name as PlainSetting, field }] : []))
+type Entry = { name: PlainSetting; field: PlainField }
+
+export const PLAIN_FIELDS: readonly Entry[] = Object.entries(FIELDS).flatMap(([name, field]) =>
+  isPlain(field) ? [{ name: name as PlainSetting, field }] : [],
+)
+
+function isPlain(field: Fields[keyof Fields]): field is Extract<Fields[keyof Fields], PlainField> {
+  return field.kind !== 'parts' && field.kind !== 'own'
+}
+
+/** All settings, as Ctrl K lists them. */
+export const FOUND_SETTINGS: readonly (FoundBy & { name: keyof Settings })[] = Object.entries(FIELDS).map(
+  ([name, { page, label, words }]) => ({ name: name as keyof Settings, page, label, words }),
+)
+
+/** On which page a setting is changed. */
+export function pageOfSetting(name: keyof Settings): SettingsPage {
+  return FIELDS[name].page
+}
+
+/** What a setting is called on its page. Null: it is unknown here. */
+export function labelOfSetting(name: string): string | null {
+  return FOUND_SETTINGS.find((found) => found.name === name)?.label ?? null
+}
 
 /** Returns null for a setting without an input of its own. */
 export function plainField(name: string): PlainField | null {

@@ -1,15 +1,21 @@
 import { NativeSelect, NumberInput, Switch } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { DomainWithSettings } from '../../api/types.ts'
+import type { SettingsPage } from '../../route-map.ts'
 import { limitsOf, plainPath } from './problems.ts'
 import { PLAIN_FIELDS, type PlainField, type PlainSetting, type Section } from './setting-fields.ts'
 import type { SettingsForm } from './values.ts'
 
 type Props = { form: UseFormReturnType<SettingsForm>; domain: DomainWithSettings }
 
-/** The inputs of all settings that belong to a section, in their order. */
-export function SettingInputs({ form, domain, section }: Props & { section: Section }) {
-  const shown = PLAIN_FIELDS.filter(({ field }) => field.section === section)
+/** The inputs of all settings of a page, or of a section of it, in their order. */
+export function SettingInputs({
+  form,
+  domain,
+  page,
+  section,
+}: Props & { page: SettingsPage; section?: Section }) {
+  const shown = PLAIN_FIELDS.filter(({ field }) => field.page === page && field.section === section)
   return shown.map(({ name, field }) => (
     <SettingInput key={name} form={form} domain={domain} name={name} field={field} />
   ))
@@ -17,7 +23,11 @@ export function SettingInputs({ form, domain, section }: Props & { section: Sect
 
 function SettingInput({ form, domain, name, field }: Props & { name: PlainSetting; field: PlainField }) {
   const path = plainPath(name)
-  const words = { label: field.label, description: descriptionOf(field, domain, form.values.plain[name]) }
+  const words = {
+    id: name,
+    label: field.label,
+    description: descriptionOf(field, domain, form.values.plain[name]),
+  }
   switch (field.kind) {
     case 'number':
       return (

@@ -3,6 +3,7 @@ import { Alert, Button, Group, Stack, Text, Textarea, Title } from '@mantine/cor
 import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { ApiError } from '../../api/api-error.ts'
 import { ruleTryQuery, ruleTryUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { RuleTry } from '../../api/types.ts'
@@ -12,9 +13,11 @@ import { counted, milliseconds } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { Lines } from '../../parts/lines.tsx'
 import { Note } from '../../parts/page.tsx'
+import { useSeekError } from '../../parts/seek-error.ts'
 import { Refusal, Trouble } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
 import classes from '../page/inspection.module.css'
+import { shownProblem } from './problems.ts'
 import { lines, ruleOf, type SettingsForm } from './values.ts'
 
 type TriedPage = RuleTry['pages'][number]
@@ -24,6 +27,7 @@ type TriedDifference = TriedPage['differences'][number]
 export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
   const { rules } = form.values
   const [paths, setPaths] = useState('')
+  const seekError = useSeekError()
   const ask = useMutation({
     mutationFn: () => {
       const wanted = lines(paths)
@@ -31,11 +35,17 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
       const body = { rules: rules.map(ruleOf), paths: wanted.length === 0 ? undefined : wanted }
       return request<{ id: string }>('POST', ruleTryUrl(name), { body })
     },
+    onError: (error) => {
+      for (const { field, text } of ruleProblems(error, form.values)) form.setFieldError(field, text)
+      seekError()
+    },
   })
   const start = () => {
     const { errors } = form.validate()
-    if (!Object.keys(errors).some((field) => field.startsWith('rules.'))) ask.mutate()
+    if (Object.keys(errors).some((field) => field.startsWith('rules.'))) seekError()
+    else ask.mutate()
   }
+  const isAtFields = ruleProblems(ask.error, form.values).length > 0
   return (
     <Stack gap="sm">
       <Textarea
@@ -53,9 +63,17 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
           Try these rules
         </Button>
       </Group>
-      <Refusal error={ask.error} />
+      {!isAtFields && <Refusal error={ask.error} />}
       {ask.data !== undefined && <Tried key={ask.data.id} name={name} id={ask.data.id} />}
     </Stack>
+  )
+}
+
+/** The problems of the rules, where the form shows them. */
+function ruleProblems(error: unknown, values: SettingsForm) {
+  const problems = error instanceof ApiError ? error.problems : []
+  return problems.flatMap(
+    ({ path, message }) => shownProblem({ path: ['settings', ...path], message }, values, 'paths') ?? [],
   )
 }
 

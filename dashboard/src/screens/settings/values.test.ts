@@ -9,7 +9,9 @@ import {
 import { problemsOf as problemsOfSchema } from '@prepaint/contract/validation.ts'
 import { z } from 'zod'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { settingsProblems, shownProblem } from './problems.ts'
+import type { SettingsPage } from '../../route-map.ts'
+import { problemInWords, settingsProblems, shownProblem } from './problems.ts'
+import { countValues, RULE_GROUPS } from './rule-parts.ts'
 import { ruleSentence } from './rule-sentence.ts'
 import { aheadPerDay } from './setting-fields.ts'
 import { fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
@@ -20,8 +22,27 @@ const domainWith = (settings: Partial<Settings>) => {
   return { origin_url: 'https://origin.example.com', is_active: true, settings: all } as DomainWithSettings
 }
 
-const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
-  settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
+const PAGES: SettingsPage[] = ['site', 'freshness', 'paths', 'crawlers', 'rendering', 'forms', 'sitemap']
+
+/** The problems of all pages with a form. */
+const problemsOf = (change: Partial<ReturnType<typeof formOf>>) => {
+  const form = { ...formOf(domainWith({})), ...change }
+  const problems = PAGES.flatMap((page) => Object.entries(settingsProblems(form, page, () => null)))
+  return Object.fromEntries(problems)
+}
+
+/** What all pages with a form would send. */
+const allSettings = (form: ReturnType<typeof formOf>): Partial<Settings> =>
+  Object.fromEntries(PAGES.flatMap((page) => Object.entries(settingsOf(form, page))))
+
+/** Where one of the pages shows a problem, and on which. */
+const shownOnPage = (problem: Parameters<typeof shownProblem>[0], form: ReturnType<typeof formOf>) => {
+  for (const page of PAGES) {
+    const shown = shownProblem(problem, form, page)
+    if (shown !== null) return { page, ...shown }
+  }
+  return null
+}
 
 const plainWith = (change: Partial<ReturnType<typeof formOf>['plain']>) => ({
   plain: { ...formOf(domainWith({})).plain, ...change },
@@ -59,7 +80,7 @@ describe('the settings form', () => {
       render: { locale: 'de-CH', viewport: { width: 400, height: 800 } },
       crawlers: { add: [{ pattern: 'OurMonitor', category: 'seo' }], remove: ['curl'] },
     }
-    const saved = settingsOf(formOf(domainWith(settings)))
+    const saved = allSettings(formOf(domainWith(settings)))
     assert.deepEqual({ ...settings, ...saved }, settings)
   })
 
@@ -70,16 +91,28 @@ describe('the settings form', () => {
     const rule = { path: '/cart*', fresh_seconds: 1_800, render: { wait_for: '#a' } }
     form.rules = [{ key: 'a', json: JSON.stringify(rule) }]
     form.plain.soft_404 = 'answer'
-    assert.deepEqual(
-      settingsProblems(form, () => null),
-      {},
-    )
-    const sent = settingsOf(form)
+    assert.deepEqual(problemsOf(form), {})
+    const sent = allSettings(form)
     assert.deepEqual(domainSettingsPatchSchema.parse(sent), sent)
     assert.deepEqual(sent.query, ['page', 'color'])
     assert.deepEqual(sent.rules, [rule])
     assert.equal(sent.soft_404, 'answer')
-    assert.equal(sent.categories, undefined, 'the crawlers screen saves them')
+  })
+
+  it('sends only the settings of its page, and is checked by them only', () => {
+    const form = formOf(domainWith({ terms_url: 'https://shop.example.com/terms' }))
+    const names = (page: SettingsPage) => Object.keys(settingsOf(form, page)).sort()
+    assert.deepEqual(names('site'), ['https_redirect', 'way'])
+    assert.deepEqual(names('paths'), ['query', 'rules'])
+    assert.deepEqual(names('crawlers'), ['categories', 'crawlers', 'preferences', 'terms_url'])
+    assert.deepEqual(names('sitemap'), ['indexnow', 'sitemap'])
+    assert.deepEqual(names('robots'), [], 'it has a form of its own')
+    form.rules = [{ key: 'a', json: '{"path":"b","action":"pass"}' }]
+    assert.deepEqual(
+      settingsProblems(form, 'freshness', () => null),
+      {},
+    )
+    assert.deepEqual(Object.keys(settingsProblems(form, 'paths', () => null)), ['rules.0.path'])
   })
 
   it('names each field that is wrong', () => {
@@ -140,7 +173,20 @@ describe('the settings form', () => {
       key: json,
       json,
     }))
-    assert.deepEqual(problemsOf({ rules }), { 'rules.1.json': 'path must start with /' })
+    assert.deepEqual(problemsOf({ rules }), { 'rules.1.path': 'Path must start with /' })
+  })
+
+  it('names the entry of a list in a rule, and the field of a rule that does nothing', () => {
+    const problemsOfRule = (rule: object) => problemsOf({ rules: [{ key: 'a', json: JSON.stringify(rule) }] })
+    assert.deepEqual(Object.keys(problemsOfRule({ path: '/a' })), ['rules.0.action'])
+    const [text] = Object.values(problemsOfRule({ path: '/a', render: { block: ['ads', 'No Host'] } }))
+    assert.match(text!, /^Host No Host must be "ads"/)
+    assert.deepEqual(problemsOfRule({ path: '/a', fresh_seconds: 'x' }), {
+      'rules.0.fresh_seconds': 'Enter a number from 0 to 87,840',
+    })
+    assert.deepEqual(Object.keys(problemsOfRule({ path: '/a', change: { head: { meta: [{}] } } })), [
+      'rules.0.json',
+    ])
   })
 
   it('allows at most ten years, like the server', () => {
@@ -175,7 +221,7 @@ it('an error of the server is shown at its field', () => {
     [{ refresh_ahead_percent: 101 }, 'plain.refresh_ahead_percent'],
     [{ query: 'some' }, 'queryNames'],
     [{ soft_404: 'maybe' }, 'plain.soft_404'],
-    [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.json'],
+    [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.path'],
     [{ crawlers: { add: [{ pattern: 'x', category: 'ai' }] } }, 'crawlers.added.0.pattern'],
     [{ crawlers: { remove: ['abc', 'x'] } }, 'crawlers.removed'],
     [{ render: { viewport: { width: 1, height: 500 } } }, 'visitor.width'],
@@ -183,30 +229,75 @@ it('an error of the server is shown at its field', () => {
     [{ render: { time_zone: 'Mars/Olympus' } }, 'visitor.timeZone'],
   ] as const) {
     const [problem = assert.fail('the server takes it')] = problemsOfSchema(body, { settings })
-    const shown = shownProblem(problem, formOf(domainWith({})))
+    const shown = shownOnPage(problem, formOf(domainWith({})))
     assert.equal(shown?.field, field)
     assert(shown.text.length > 3)
   }
 })
 
-it('an error of the server about a selector is shown at its rule, one about the origin at the origin', () => {
+it('an error of the server about a selector is shown at its field, in its words', () => {
   const form = formOf(domainWith({}))
   const path = ['settings', 'rules', 0, 'render', 'wait_for']
-  assert.deepEqual(shownProblem({ path, message: 'is not a CSS selector' }, form), {
-    field: 'rules.0.json',
-    text: 'render.wait_for is not a CSS selector',
+  assert.deepEqual(shownOnPage({ path, message: 'is not a CSS selector: unclosed bracket' }, form), {
+    page: 'paths',
+    field: 'rules.0.render.wait_for',
+    text: 'Selector cannot be read: unclosed bracket',
   })
-  assert.deepEqual(shownProblem({ path: ['origin_url'], message: 'must name a host' }, form), {
-    field: 'origin',
-    text: 'must name a host',
+  form.rules = [{ key: 'a', json: '{"path":"/a","change":{"remove":["#a","b["]}}' }]
+  const second = ['settings', 'rules', 0, 'change', 'remove', 1]
+  assert.partialDeepStrictEqual(shownOnPage({ path: second, message: 'is not a CSS selector' }, form), {
+    field: 'rules.0.change.remove',
+    text: 'Selector b[ cannot be read',
   })
 })
 
-it('an error of the server about what the form does not show is shown at no field', () => {
+it('an error of the server about the origin or the terms is shown at its field', () => {
   const form = formOf(domainWith({}))
-  for (const path of [[], ['settings'], ['settings', 'terms_url'], ['settings', 'rules'], ['is_active']]) {
-    assert.equal(shownProblem({ path, message: 'is not valid' }, form), null)
+  assert.deepEqual(shownOnPage({ path: ['origin_url'], message: 'must name a host' }, form), {
+    page: 'site',
+    field: 'origin',
+    text: 'must name a host',
+  })
+  const terms = { path: ['settings', 'terms_url'], message: 'is required for "payment"' }
+  assert.deepEqual(shownOnPage(terms, form), {
+    page: 'crawlers',
+    field: 'policy.terms',
+    text: 'The address is required for "payment"',
+  })
+})
+
+it('an error of the server about what no page shows is shown at no field', () => {
+  const form = formOf(domainWith({}))
+  for (const path of [[], ['settings'], ['settings', 'unknown'], ['settings', 'rules'], ['is_active']]) {
+    assert.equal(shownOnPage({ path, message: 'is not valid' }, form), null)
   }
+})
+
+it('an error that has no field is told by labels, never by a path', () => {
+  const inWords = (path: (string | number)[]) => problemInWords({ path, message: 'is wrong' })
+  assert.equal(
+    inWords(['settings', 'rules', 3, 'render', 'wait_for']),
+    'Rule 4, Wait for the element: is wrong',
+  )
+  assert.equal(inWords(['rules', 0, 'change', 'head', 'meta']), 'Rule 1, change.head.meta: is wrong')
+  assert.equal(inWords(['settings', 'terms_url']), 'Address of your terms: is wrong')
+})
+
+it('a rule has five groups, and each counts its values', () => {
+  assert.deepEqual(
+    RULE_GROUPS.map(({ title }) => title),
+    ['Applies to', 'Freshness', 'Rendering', 'Changes to the page', 'Headers'],
+  )
+  const rule = {
+    path: '/a',
+    when: { variant: 'mobile' as const },
+    render: { wait_for: '#a', block: ['ads'], viewport: { width: 800, height: 600 } },
+    change: { remove: [], headers: { 'X-A': 'b' } },
+  }
+  assert.deepEqual(
+    RULE_GROUPS.map((group) => countValues(group, rule)),
+    [1, 0, 4, 0, 1],
+  )
 })
 
 it('a rule is told in one sentence, which is empty if the rule does nothing or has a value of another kind', () => {

@@ -1,6 +1,7 @@
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { type PlainValues, plainSettings, plainValues } from './setting-fields.ts'
+import type { SettingsPage } from '../../route-map.ts'
+import { type PlainValues, pageOfSetting, plainSettings, plainValues } from './setting-fields.ts'
 
 export type Rule = Settings['rules'][number]
 
@@ -22,7 +23,10 @@ export type BrowserForm = {
   timeZone: string
 }
 
-/** `plain` has the settings with an input of their own. */
+/** What each kind of crawler gets and is told. Replaced as a whole. */
+export type PolicyForm = Pick<Settings, 'categories' | 'preferences'> & { terms: string }
+
+/** All that the pages with a form show. `plain` has the settings with an input of their own. */
 export type SettingsForm = {
   origin: string
   isActive: boolean
@@ -32,6 +36,7 @@ export type SettingsForm = {
   rules: RuleForm[]
   crawlers: CrawlersForm
   visitor: BrowserForm
+  policy: PolicyForm
 }
 
 export function formOf({
@@ -39,7 +44,7 @@ export function formOf({
   is_active: isActive,
   settings,
 }: DomainWithSettings): SettingsForm {
-  const { query, rules } = settings
+  const { query, rules, categories, preferences, terms_url } = settings
   return {
     origin,
     isActive,
@@ -49,6 +54,7 @@ export function formOf({
     rules: rules.map((rule, at) => ({ key: `stored-${at}`, json: JSON.stringify(rule, null, 2) })),
     crawlers: crawlersForm(settings.crawlers),
     visitor: browserForm(settings.render),
+    policy: { categories, preferences, terms: terms_url ?? '' },
   }
 }
 
@@ -67,15 +73,25 @@ function browserForm({ user_agent, viewport, locale, time_zone }: Settings['rend
   }
 }
 
-/** Settings that other screens show are not sent. */
-export function settingsOf(form: SettingsForm): Partial<Settings> {
-  return {
-    ...plainSettings(form.plain),
-    query: form.query === 'list' ? words(form.queryNames) : form.query,
-    rules: form.rules.map(ruleOf),
-    crawlers: crawlersOf(form.crawlers),
-    render: browserOf(form.visitor),
+/** Only the settings of one page are sent: the others may have been changed elsewhere meanwhile. */
+export function settingsOf(form: SettingsForm, page: SettingsPage): Partial<Settings> {
+  const settings: Partial<Settings> = plainSettings(form.plain)
+  switch (page) {
+    case 'paths':
+      settings.query = form.query === 'list' ? words(form.queryNames) : form.query
+      settings.rules = form.rules.map(ruleOf)
+      break
+    case 'crawlers':
+      settings.crawlers = crawlersOf(form.crawlers)
+      settings.categories = form.policy.categories
+      settings.preferences = form.policy.preferences
+      settings.terms_url = form.policy.terms.trim() || null
+      break
+    case 'rendering':
+      settings.render = browserOf(form.visitor)
   }
+  const ofPage = Object.entries(settings).filter(([name]) => pageOfSetting(name as keyof Settings) === page)
+  return Object.fromEntries(ofPage) as Partial<Settings>
 }
 
 export function ruleOf({ json }: RuleForm): Rule {

@@ -46,7 +46,7 @@ export function SiteMenu(props: {
       </Menu.Target>
       <Menu.Dropdown aria-label={`Actions for ${name}`}>
         <Menu.Item onClick={() => go('domainTraffic')}>Traffic</Menu.Item>
-        <Menu.Item onClick={() => go('domainCache')}>Pages</Menu.Item>
+        <Menu.Item onClick={() => go('domainPages')}>Pages</Menu.Item>
         {may('listRenders') && <Menu.Item onClick={() => go('domainRenders')}>Renders</Menu.Item>}
         {may('getRobots') && <Menu.Item onClick={() => go('domainSettings')}>Settings</Menu.Item>}
         <Menu.Item component="a" href={`https://${name}/`} target="_blank" rel="noreferrer">

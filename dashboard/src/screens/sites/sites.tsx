@@ -10,6 +10,7 @@ import { useRights } from '../../api/rights.ts'
 import { useMe } from '../../api/session.ts'
 import type { Portfolio } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
+import { useAddressed } from '../../parts/addressed.ts'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Trouble } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -40,6 +41,8 @@ export default function Sites() {
   const [opened, setOpened] = useState<Opened>(null)
   const close = () => setOpened(null)
   const may = useRights()
+  useAddressed('import', () => setOpened('import'))
+  useAddressed('templates', () => setOpened('templates'))
   const isEmpty = portfolio.data?.counts.all === 0 && !isFiltered(filter)
   const add = may('createDomain') && <AddButton used={portfolio.data} filter={filter} />
   return (

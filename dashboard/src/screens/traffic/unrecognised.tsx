@@ -20,7 +20,7 @@ import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { domainPath } from '../../route-map.ts'
+import { settingsPath } from '../../route-map.ts'
 import { withCrawler, withPerson } from './own-crawlers.ts'
 
 const KINDS: Record<UnrecognisedClient['kind'], string> = {
@@ -38,7 +38,7 @@ export function UnrecognisedClients({ domain, period }: { domain: string; period
         <>
           Clients that look automatic and got the origin, as people do, in whole days (UTC). What you decide
           here is listed in the{' '}
-          <Anchor component={Link} href={domainPath('domainSettings', domain)} underline="always">
+          <Anchor component={Link} href={settingsPath(domain, 'crawlers', 'crawlers')} underline="always">
             settings
           </Anchor>
           .

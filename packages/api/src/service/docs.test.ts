@@ -176,7 +176,7 @@ it('GET /metrics: a server without figures has none, and no key of a customer op
 describe('the dashboard', () => {
   const get = (url: string, headers: Record<string, string> = {}) =>
     fetch(api.url + url, { headers: { 'accept-encoding': 'identity', ...headers }, redirect: 'manual' })
-  const PAGES = DASHBOARD_PAGES.map((pattern) => pattern.replace(/:\w+/, 'shop.example.com'))
+  const PAGES = DASHBOARD_PAGES.map((pattern) => pattern.replaceAll(/:\w+/g, 'shop.example.com'))
   const FILE = '/assets/index-abc123.js'
 
   it('has the pages of its route map; `/` leads to the first', async () => {

@@ -1,18 +1,14 @@
-import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
 import {
   type CrawlerCategory,
   purposeOf,
   type Treatment,
 } from '@prepaint/contract/settings/domain-settings.ts'
-import { useState } from 'react'
-import type { DomainWithSettings, Settings } from '../../api/types.ts'
+import type { Settings } from '../../api/types.ts'
 import { CATEGORIES, wordsOfCategory } from '../../crawler-categories.ts'
-import { EditForm } from '../../parts/edit-form.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { SEARCH_CRAWLERS, useAskedSave } from './forbidden.tsx'
-import { Versions } from './versions.tsx'
-
-type Policy = Pick<Settings, 'categories' | 'preferences' | 'terms_url'>
+import type { PolicyForm, SettingsForm } from './values.ts'
 
 const TREATMENTS: { value: Treatment; label: string }[] = [
   { value: 'render', label: 'Rendered pages' },
@@ -49,6 +45,11 @@ const TREATMENT_LABELS = new Map(TREATMENTS.map(({ value, label }) => [value, la
 
 const shutsOut = (treatment: Treatment | undefined) => treatment === 'block' || treatment === 'payment'
 
+/** Whether search engines get pages now, and would get none. */
+export function shutsOutSearch({ categories }: PolicyForm, stored: Settings): boolean {
+  return shutsOut(categories.search) && !shutsOut(stored.categories.search)
+}
+
 function categoryChoice(category: CrawlerCategory, treatmentOfAi: Treatment) {
   const { label, description, cost } = wordsOfCategory(category)
   const asAi = { value: '', label: `As AI: ${TREATMENT_LABELS.get(treatmentOfAi)?.toLowerCase()}` }
@@ -61,57 +62,43 @@ function categoryChoice(category: CrawlerCategory, treatmentOfAi: Treatment) {
   }
 }
 
-export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }) {
-  const { custom_domain: name, settings } = domain
-  /** While this is null, nothing was edited, and what is stored is shown. */
-  const [edited, setEdited] = useState<Policy | null>(null)
-  const { categories, preferences, terms_url } = edited ?? settings
-  const change = (changes: Partial<Policy>) => setEdited({ categories, preferences, terms_url, ...changes })
-  const { save, question } = useAskedSave(name, {
-    said: 'Saved. The policy is in force.',
-    onSaved: () => setEdited(null),
-  })
-  const submit = () => {
-    const isNew = shutsOut(categories.search) && !shutsOut(settings.categories.search)
-    const changed = { categories, preferences, terms_url: terms_url || null }
-    save.mutate({ settings: changed, crawlers: isNew ? SEARCH_CRAWLERS : [] })
-  }
+/** What each kind of crawler gets, and what it is told. */
+export function CrawlerPolicy({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
+  const { categories, preferences } = form.values.policy
   return (
-    <Stack gap="lg">
-      <EditForm isDirty={edited !== null} sent={save} onSubmit={submit} onUndo={() => setEdited(null)}>
-        <Section
-          title="Crawlers"
-          lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Who is a crawler is chosen in the settings; those that do not say who they are count as people."
-        >
-          <Choices
-            choices={CATEGORIES.map((category) => categoryChoice(category, categories.ai ?? 'render'))}
-            entries={categories}
-            onChange={(next) => change({ categories: next })}
-          />
-          <TextInput
-            className="form"
-            label="Address of your terms (terms_url)"
-            description="Required for payment. It stays open to every crawler."
-            placeholder={`https://${name}/terms`}
-            spellCheck={false}
-            value={terms_url ?? ''}
-            onChange={(event) => change({ terms_url: event.currentTarget.value.trim() })}
-          />
-        </Section>
-        <Section
-          title="Preferences"
-          lead="What pages may be used for, in robots.txt and as headers. This asks crawlers and forces nothing."
-        >
-          <Choices
-            choices={PREFERENCES.map((preference) => ({ ...preference, data: STATED }))}
-            entries={preferences}
-            onChange={(next) => change({ preferences: next })}
-          />
-        </Section>
-      </EditForm>
-      <Versions domain={name} kind="policy" />
-      {question}
-    </Stack>
+    <>
+      <Section
+        id="categories"
+        title="What each kind gets"
+        lead="Payment answers with status 402 and your terms; Prepaint takes no payments. Crawlers that do not say who they are count as people."
+      >
+        <Choices
+          choices={CATEGORIES.map((category) => categoryChoice(category, categories.ai ?? 'render'))}
+          entries={categories}
+          onChange={(next) => form.setFieldValue('policy.categories', next)}
+        />
+        <TextInput
+          id="terms_url"
+          className="form"
+          label="Address of your terms (terms_url)"
+          description="Required for payment. It stays open to every crawler."
+          placeholder={`https://${name}/terms`}
+          spellCheck={false}
+          {...form.getInputProps('policy.terms')}
+        />
+      </Section>
+      <Section
+        id="preferences"
+        title="Preferences"
+        lead="What pages may be used for, in robots.txt and as headers. This asks crawlers and forces nothing."
+      >
+        <Choices
+          choices={PREFERENCES.map((preference) => ({ ...preference, data: STATED }))}
+          entries={preferences}
+          onChange={(next) => form.setFieldValue('policy.preferences', next)}
+        />
+      </Section>
+    </>
   )
 }
 
