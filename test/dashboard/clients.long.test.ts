@@ -114,7 +114,7 @@ it('an admin chooses name, colour and logo, and sees them at once in the dashboa
   await section.getByLabel('Sender of e-mails').fill('Blue Agency')
   await section.getByLabel('Say that it is made with Prepaint').uncheck()
   await button('Save branding', section).click()
-  await until('the window has the name', async () => (await page.title()) === 'Account · Blue Agency')
+  await until('the window has the name', async () => (await page.title()) === 'Settings · Blue Agency')
   await section.locator('input[type=file]').setInputFiles({
     name: 'logo.svg.png',
     mimeType: 'image/png',
