@@ -1,6 +1,7 @@
 /** How people get around: the navigation, the pages of the settings, the switcher of domains, and Ctrl K. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { DomainId } from '@prepaint/contract/ids.ts'
 import { addMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson } from '@prepaint/service/accounts/persons.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
@@ -37,7 +38,7 @@ async function find(text: string, first: string | RegExp): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
-const shopId = () => api.database.column<number>('select id from domain where custom_domain = $1', SHOP)
+const shopId = () => api.database.column<DomainId>('select id from domain where custom_domain = $1', SHOP)
 
 async function signedIn(role: 'client' | 'viewer' | 'editor'): Promise<Page> {
   const email = `${role}@example.com`
