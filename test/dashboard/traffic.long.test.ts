@@ -207,8 +207,8 @@ describe('the traffic of a domain', () => {
   })
 
   it('of another domain, by the switcher: without visits, a command for the first one', async () => {
-    await page.getByRole('combobox', { name: 'Switch domain' }).fill('queit')
-    await page.getByRole('option', { name: 'quiet.example.com' }).click()
+    await screens.page.getByRole('combobox', { name: 'Switch domain' }).fill('queit')
+    await screens.page.getByRole('option', { name: 'quiet.example.com' }).click()
     await becomes(`location.pathname === '/domains/quiet.example.com/traffic'`)
     await shows('No visits in the last 24 hours')
     await shows('curl -sI -A Googlebot --connect-to quiet.example.com:80:127.0.0.1:80')
