@@ -47,7 +47,9 @@ export default function Members() {
     >
       <ScreenTabs label="Members" of={ROUTES.members} />
       <div className="sheet sheet-flush">
-        <Loaded query={members}>{(list) => <MemberTable members={list} onOpen={setOpened} />}</Loaded>
+        <Loaded query={members} rows={2}>
+          {(list) => <MemberTable members={list} onOpen={setOpened} />}
+        </Loaded>
       </div>
       {may('listInvitations') && <Invitations onMade={showLink} />}
       {opened !== null && opened.kind !== 'remove' && (
