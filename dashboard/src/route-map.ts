@@ -70,7 +70,7 @@ export function filteredPagesPath(
   domain: string,
   filter: Partial<Record<'status' | 'freshness' | 'outcome' | 'variant' | 'unvisited' | 'search', string>>,
 ): string {
-  return `${domainPath('domainCache', domain)}?${new URLSearchParams(filter)}`
+  return `${domainPath('domainPages', domain)}?${new URLSearchParams(filter)}`
 }
 
 /** The renders of a domain with these outcomes, separated by commas; `hours`: of the last hours only. */

@@ -59,7 +59,7 @@ export function usePageFilter(domain: string): [PageFilter, (change: Partial<Pag
   const change = useCallback(
     (changed: Partial<PageFilter>) => {
       const query = queryOf({ ...filter, ...changed })
-      const path = domainPath('domainCache', domain)
+      const path = domainPath('domainPages', domain)
       navigate(query.size === 0 ? path : `${path}?${query}`, { replace: true })
     },
     [domain, filter, navigate],

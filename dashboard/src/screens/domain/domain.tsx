@@ -50,7 +50,7 @@ export default function DomainScreen(props: {
   const may = useRights()
   const integrations = useQuery({ ...integrationsQuery, enabled: may('listIntegrations') })
   const [params] = useSearchParams()
-  const moved = movedTo(name, part, page, params.get('view'))
+  const moved = movedTo(name, part, page, params)
   const shown: DomainPart | undefined = SCREENS.find((screen) => screen.part === part)
   if (moved !== null) return <Redirect to={moved} replace />
   if (shown === undefined) return <NotFound />
@@ -143,12 +143,14 @@ function movedTo(
   name: string,
   part: string | undefined,
   page: string | undefined,
-  view: string | null,
+  params: URLSearchParams,
 ): string | null {
   if (page !== undefined) return null
+  const view = params.get('view')
   switch (part) {
     case 'cache':
-      return domainPath('domainPages', name)
+      // Links of letters and events have a filter.
+      return `${domainPath('domainPages', name)}${params.size === 0 ? '' : `?${params}`}`
     case 'crawlers':
     case 'tokens':
       return settingsPath(name, part)
