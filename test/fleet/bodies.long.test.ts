@@ -205,12 +205,15 @@ if (isCephInstalled) {
         )
         return ended[0].bytes / wheres.length
       }
-      const unchanged = await walOf(() => {})
-      const changed = await walOf(() => {
+      // What nodes and PostgreSQL write for themselves comes on top: the least of three rounds has least of it.
+      const least = async (prepare: () => void) =>
+        Math.min(await walOf(prepare), await walOf(prepare), await walOf(prepare))
+      const unchanged = await least(() => {})
+      const changed = await least(() => {
         for (const where of wheres) site.raise(where)
       })
       assert(changed - unchanged <= 4_096, `${changed} instead of ${unchanged} bytes a page`)
-      assert.equal(String((await get(1, wheres[0]!)).body).includes(textOf(wheres[0]!, 2)), true)
+      assert.equal(String((await get(1, wheres[0]!)).body).includes(textOf(wheres[0]!, 4)), true)
     })
 
     it('while the store is dead, memory and disk serve, others pass, and renders are kept; afterwards their bodies are moved', async () => {
