@@ -1,7 +1,4 @@
-import type { IncidentKind } from '@prepaint/contract/notifications/kinds.ts'
-import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import { isLong } from '../live/changes.ts'
-import { pollWhileLost } from '../live/stream.ts'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { notifyFailed } from '../parts/notifications.tsx'
 import { fieldQuery, wholeQuery } from './queries.ts'
 import { request } from './request.ts'
@@ -11,36 +8,6 @@ import type { Channels, Delivery, Endpoint, Incident, Report } from './types.ts'
 export const incidentsQuery = (domain: string | null = null) => {
   const query = domain === null ? '' : `?domain=${encodeURIComponent(domain)}`
   return fieldQuery<Incident[]>(['incidents', domain], `/api/incidents${query}`, 'incidents')
-}
-
-/** What the list of incidents is limited to; null: any. It stands in the address. */
-export type IncidentFilter = {
-  state: Incident['state'] | null
-  domain: string | null
-  kind: IncidentKind | null
-}
-
-/** Reads 100 incidents at a time. A long list is read again only on request. */
-export const incidentListQuery = (filter: IncidentFilter) =>
-  infiniteQueryOptions({
-    queryKey: ['incidents', 'list', filter],
-    queryFn: ({ signal, pageParam }) =>
-      request<{ incidents: Incident[]; next: number | null }>('GET', incidentsUrl(filter, pageParam), {
-        signal,
-      }),
-    initialPageParam: null as number | null,
-    getNextPageParam: (last) => last.next,
-    refetchOnWindowFocus: (query) => !isLong(query),
-    refetchInterval: (query) => (isLong(query) ? false : pollWhileLost()),
-  })
-
-function incidentsUrl({ state, domain, kind }: IncidentFilter, after: number | null): string {
-  const query = new URLSearchParams()
-  if (state !== null) query.set('state', state)
-  if (domain !== null) query.set('domain', domain)
-  if (kind !== null) query.set('kind', kind)
-  if (after !== null) query.set('after', `${after}`)
-  return query.size === 0 ? '/api/incidents' : `/api/incidents?${query}`
 }
 
 export const channelsQuery = wholeQuery<Channels>(['channels'], '/api/notifications')

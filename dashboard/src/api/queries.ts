@@ -1,12 +1,6 @@
 import type { DomainProof } from '@prepaint/contract/api/proof.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
-import {
-  infiniteQueryOptions,
-  keepPreviousData,
-  QueryCache,
-  QueryClient,
-  queryOptions,
-} from '@tanstack/react-query'
+import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import { isLong } from '../live/changes.ts'
 import { pollWhileLost } from '../live/stream.ts'
 import { ApiError } from './api-error.ts'
@@ -17,7 +11,6 @@ import type {
   AccountInList,
   ApiKey,
   Certificate,
-  Checklist,
   CompletePages,
   Devices,
   Dns,
@@ -111,21 +104,6 @@ export const domainQuery = (domain: string) =>
   fieldQuery<DomainWithSettings>(['domains', domain], domainUrl(domain), 'domain')
 
 export const certificateQuery = (domain: string) => ofDomainQuery<Certificate>(domain, 'certificate')
-
-/** Polled, because not every step has an event. */
-export const checklistQuery = (domain: string) =>
-  queryOptions({
-    ...fieldQuery<Checklist>(['domains', domain, 'checklist'], `${domainUrl(domain)}/checklist`, 'checklist'),
-    refetchInterval: ({ state }) => (isFinished(state.data) ? false : CHECKLIST_POLL_MS),
-  })
-
-const CHECKLIST_POLL_MS = 10_000
-
-/** Whether the list of first steps is not shown any more. */
-export function isFinished(checklist: Checklist | undefined): boolean {
-  if (checklist === undefined) return false
-  return checklist.is_hidden || checklist.items.every(({ done_at: at }) => at !== null)
-}
 
 export const integrationQuery = (domain: string) => ofDomainQuery<Integration>(domain, 'integration')
 
@@ -237,7 +215,7 @@ function pagesUrl(domain: string, filter: PageFilter, after: string | null): str
   return `${domainUrl(domain)}/pages?${withConditions(query, filter)}`
 }
 
-function withConditions(query: URLSearchParams, filter: PageConditions): URLSearchParams {
+export function withConditions(query: URLSearchParams, filter: PageConditions): URLSearchParams {
   const all = new URLSearchParams(query)
   if (filter.search !== '') {
     all.set('search', filter.search)
@@ -248,22 +226,6 @@ function withConditions(query: URLSearchParams, filter: PageConditions): URLSear
     if (value !== '') all.set(name, value)
   }
   return all
-}
-
-const COUNTS_POLL_MS = 30_000
-
-/** How many pages each value of a filter finds. A million pages take a second, so events do not ask for it again. */
-export const pageCountsQuery = (domain: string, filter: PageConditions) => {
-  const query = `${withConditions(new URLSearchParams({ limit: '1' }), filter)}`
-  return queryOptions({
-    queryKey: ['domains', domain, 'page-counts', query],
-    queryFn: async ({ signal }) => {
-      const { counts } = await request<PageList>('GET', `${domainUrl(domain)}/pages?${query}`, { signal })
-      return counts
-    },
-    refetchInterval: COUNTS_POLL_MS,
-    placeholderData: keepPreviousData,
-  })
 }
 
 /** Reads 200 pages at a time. Events mark the list as stale; a long list is read again only on request. */

@@ -2,11 +2,12 @@ import { Alert, Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 
+import { checklistQuery } from '../../api/checklist-query.ts'
 import { certificateQuery, pageCountQuery, rendersQuery } from '../../api/queries.ts'
 import type { Certificate, DomainWithSettings } from '../../api/types.ts'
 import { counted } from '../../format.ts'
 import { Facts, Note, Section } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
+import { Loaded, Loading } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, settingsPath } from '../../route-map.ts'
@@ -17,6 +18,9 @@ import { DomainSteps } from './getting-started.tsx'
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
+  const steps = useQuery(checklistQuery(name))
+  // What stands below the steps would jump when they are loaded.
+  if (steps.data === undefined && steps.error === null) return <Loading rows={6} />
   return (
     <Stack gap="lg">
       {!domain.is_active && (

@@ -2,12 +2,8 @@ import { Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'wouter'
-import {
-  channelsQuery,
-  type IncidentFilter,
-  incidentListQuery,
-  incidentsQuery,
-} from '../../api/notification-queries.ts'
+import { type IncidentFilter, incidentListQuery } from '../../api/incident-list-query.ts'
+import { channelsQuery, incidentsQuery } from '../../api/notification-queries.ts'
 import { domainsQuery } from '../../api/queries.ts'
 import { useRights } from '../../api/rights.ts'
 import type { Domain, Incident } from '../../api/types.ts'
