@@ -275,6 +275,7 @@ it('the weekly report is sent on Mondays from 06:00 UTC, once, to who wants it, 
   assert.match(mail, /– nine\.example\.com: requests 7, hits 100 %, renders 0, pages failing 0/)
 })
 
+// Proves decided "Addresses limited to domains"
 it('an address that is limited to domains is told of these only, also in its weekly report', async () => {
   const account = await api.account()
   const shop = await api.domain(account, 'limited.example.com')
