@@ -203,27 +203,30 @@ function Reports({ email, onChange }: { email: Email; onChange: (changed: Partia
   )
 }
 
-/** Folded: few addresses want some kinds only. */
+/** Folded: few addresses want some kinds only. Rendered when it is opened: there are ten boxes for each address. */
 function Kinds({ email, onChange }: { email: Email; onChange: (changed: Partial<Email>) => void }) {
   const { kinds } = email
+  const [isOpen, setOpen] = useState(false)
   const chosen =
     kinds.length === INCIDENT_KINDS.length ? 'all' : `${kinds.length} of ${INCIDENT_KINDS.length}`
   return (
-    <details>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <Text component="summary" size="sm">
         Choose kinds ({chosen})
       </Text>
-      <Checkbox.Group
-        value={kinds}
-        onChange={(changed) => onChange({ kinds: changed as Email['kinds'] })}
-        aria-label={`Kinds of incidents for ${email.email || 'the address'}`}
-      >
-        <Group gap="sm" mt="xs">
-          {INCIDENT_KINDS.map((kind) => (
-            <Checkbox key={kind} size="xs" value={kind} label={kindTitle(kind)} />
-          ))}
-        </Group>
-      </Checkbox.Group>
+      {isOpen && (
+        <Checkbox.Group
+          value={kinds}
+          onChange={(changed) => onChange({ kinds: changed as Email['kinds'] })}
+          aria-label={`Kinds of incidents for ${email.email || 'the address'}`}
+        >
+          <Group gap="sm" mt="xs">
+            {INCIDENT_KINDS.map((kind) => (
+              <Checkbox key={kind} size="xs" value={kind} label={kindTitle(kind)} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+      )}
     </details>
   )
 }
