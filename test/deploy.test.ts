@@ -182,7 +182,7 @@ if (isKubectlInstalled) {
       for (const literal of literals) assert.ok(Object.hasOwn(SETTINGS, literal.split('=')[0]!), literal)
     })
 
-    it('take secrets by reference only: three that are needed, two that are optional', () => {
+    it('take secrets by reference only: three that are needed, three that are optional', () => {
       const keys = new Set<string>()
       for (const { manifest } of every.filter(({ manifest }) =>
         /Deployment|StatefulSet/.test(manifest.kind),
@@ -192,7 +192,7 @@ if (isKubectlInstalled) {
           assert.equal(value === undefined, isSecret, name)
           if (!isSecret) continue
           const { name: secret, key, optional = false } = valueFrom!.secretKeyRef!
-          assert.deepEqual([secret, optional], ['prepaint', /BODIES|SMTP/.test(name)], name)
+          assert.deepEqual([secret, optional], ['prepaint', /BODIES|SMTP|OIDC/.test(name)], name)
           keys.add(key)
         }
       }
@@ -200,6 +200,7 @@ if (isKubectlInstalled) {
         'bodies',
         'database-url',
         'metrics-token',
+        'oidc-client-secret',
         'secret-key',
         'smtp-url',
       ])
