@@ -603,7 +603,7 @@ export class Node {
     return proofs
   }
 
-  /** Brings the domains of before in line with PREPAINT_DOMAIN_PROOF, and looks for their proofs from now on. */
+  /** Brings existing domains in line with PREPAINT_DOMAIN_PROOF, and looks for their proofs from now on. */
   async #lookForProofs(): Promise<void> {
     const looks = this.#proofs
     if (looks === null) return

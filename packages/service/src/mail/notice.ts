@@ -51,7 +51,7 @@ export function writeProofLost(letter: { to: string; domain: string; url: string
 /** Domains that a letter names. */
 const NAMED = 20
 
-/** Tells an owner that domains of before must be proven until then. `url`: the list of domains. */
+/** Tells an owner that existing domains must be proven until then. `url`: the list of domains. */
 export function writeProofsAsked(letter: {
   to: string
   domains: readonly string[]

@@ -53,7 +53,7 @@ type AskedDomain = { id: DomainId; account: AccountId; name: DomainName }
 const LIVE_WITHIN_MS = 30 * 86_400_000
 
 /**
- * Brings domains of before in line with the mode. Required: those with live requests in the last 30 days are proven by that;
+ * Brings existing domains in line with the mode. Required: those with live requests in the last 30 days are proven by that;
  * the others are asked, and served for 30 days (divided by `speed`). Otherwise those that were asked for that reason are asked
  * no longer, unless `takeover` asks them, too. Returns those that are asked from now on.
  */

@@ -246,7 +246,7 @@ describe('where a proof is required', () => {
     assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.proven'])
   })
 
-  it('domains of before are proven by live requests of the last 30 days; others are served for 30 days', async () => {
+  it('existing domains are proven by live requests of the last 30 days; others are served for 30 days', async () => {
     const named = (name: string) => add(one, 'off', `${name}.example.com` as DomainName)
     const live = await named('live')
     const people = await named('people')
@@ -283,7 +283,7 @@ describe('where a proof is required', () => {
     assert.equal((await actionsOf(one)).filter((action) => action === 'domain.proven').length, 2)
   })
 
-  it('the owners of domains of before are told once, all domains of an account together', async () => {
+  it('the owners of existing domains are told once, all domains of an account together', async () => {
     for (const name of ['a', 'b']) await add(one, 'off', `${name}.example.com` as DomainName)
     await add(two, 'off')
     const looks = task('required', 10)

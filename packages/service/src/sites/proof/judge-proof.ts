@@ -46,7 +46,7 @@ export type ProofTimes = { nowMs: number; speed: number }
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** How long domains of before are served without a proof. */
+/** How long existing domains are served without a proof. */
 export const GRACE_MS = 30 * DAY_MS
 const LOOK_EVERY_MS = 7 * DAY_MS
 const MISSED_TWICE_MS = DAY_MS

@@ -18,7 +18,7 @@ type ProofLooksOptions = {
   speed: number
 }
 
-/** Tells the owners of an account that domains of before must be proven. Never rejects. */
+/** Tells the owners of an account that existing domains must be proven. Never rejects. */
 type TellAsked = (account: AccountId, domains: readonly DomainName[], deadlineMs: number) => Promise<void>
 
 /** Looks for proofs that are asked for, and again for those that were found. */
