@@ -45,7 +45,7 @@ it('the owner makes a link for two domains; its holder sees these without a logi
   const holder = await openWindow(page)
   await holder.goto(link)
   await holder.getByRole('heading', { level: 1, name: owner.email }).waitFor()
-  await holder.getByText('Blocked at shop.example.com').waitFor()
+  await holder.getByText('Blocked at shop.example.com').first().waitFor()
   await holder.getByText('Crawler visits', { exact: true }).first().waitFor()
   const seen = await holder.locator('body').innerText()
   assert.doesNotMatch(seen, /hidden\.example\.com|Secret advice|Cached pages/)
