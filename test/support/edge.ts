@@ -127,7 +127,16 @@ export async function startTestEdge(
 
   const enqueueLive = createEnqueueLive(pool, pool, DEFAULT_PLANS, clock, 10_000)
 
-  async function work(ended: Ended): Promise<void> {
+  /** Renders whose notices may not have been sent yet. */
+  const underWay = new Set<Promise<void>>()
+
+  function work(ended: Ended): Promise<void> {
+    const one = workOnce(ended).finally(() => underWay.delete(one))
+    underWay.add(one)
+    return one
+  }
+
+  async function workOnce(ended: Ended): Promise<void> {
     const notices = new Notices(pool, silentLog())
     const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, notices, bodies, ended)
     const job = await claimOne()
@@ -273,6 +282,10 @@ export async function startTestEdge(
     rendered,
     refreshed,
     work: () => work(() => {}),
+    /** All that was rendered is told to the nodes: an answer may come before that. */
+    async told(): Promise<void> {
+      await Promise.all(underWay)
+    },
     wait: (ms: number) => {
       nowMs += ms
     },

@@ -299,7 +299,10 @@ for (const { server } of NODES) server.on('request', () => parsed++)
 const random = seededRandom(SEED)
 const chance = (share: number) => random() < share
 /** Both nodes know all that was changed. */
-const settle = () => Promise.all(NODES.map((node) => node.settled()))
+const settle = async () => {
+  await edge.told()
+  await Promise.all(NODES.map((node) => node.settled()))
+}
 
 async function changeSetting(host: Host): Promise<string> {
   const site = sites[host]
