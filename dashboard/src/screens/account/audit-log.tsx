@@ -9,6 +9,7 @@ import { exactTime } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Page } from '../../parts/page.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -38,13 +39,7 @@ export default function AuditLog() {
           )}
         </Loaded>
       </div>
-      {log.hasNextPage && (
-        <Group justify="center">
-          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => log.fetchNextPage()}>
-            Show older entries
-          </Button>
-        </Group>
-      )}
+      <ShowMore list={log}>Show older entries</ShowMore>
     </Page>
   )
 }

@@ -11,6 +11,7 @@ import { bytes, count, counted, milliseconds, percent } from '../../format.ts'
 import { FAILED_OUTCOMES, OutcomeBadge } from '../../parts/badges.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { type FactRow, Facts, Note } from '../../parts/page.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
@@ -37,17 +38,7 @@ export default function DomainRenders({ domain }: { domain: DomainWithSettings }
           </div>
         )}
       </Loaded>
-      {renders.hasNextPage && (
-        <Group justify="center">
-          <Button
-            variant="default"
-            loading={renders.isFetchingNextPage}
-            onClick={() => renders.fetchNextPage()}
-          >
-            Show older renders
-          </Button>
-        </Group>
-      )}
+      <ShowMore list={renders}>Show older renders</ShowMore>
     </Stack>
   )
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { Anchor, Button, NativeSelect, Stack, Text } from '@mantine/core'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'wouter'
@@ -9,6 +9,7 @@ import { useRights } from '../../api/rights.ts'
 import type { Domain, Incident } from '../../api/types.ts'
 import { counted } from '../../format.ts'
 import { Page } from '../../parts/page.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { incidentsPath, ROUTES } from '../../route-map.ts'
 import { StateShape } from '../sites/state-shape.tsx'
@@ -39,17 +40,7 @@ export default function Incidents() {
       <Loaded query={{ data: list, error: incidents.error, refetch: incidents.refetch }}>
         {(shown) => <IncidentList incidents={shown} domains={domains} filter={filter} change={change} />}
       </Loaded>
-      {incidents.hasNextPage && (
-        <Group justify="center">
-          <Button
-            variant="default"
-            loading={incidents.isFetchingNextPage}
-            onClick={() => incidents.fetchNextPage()}
-          >
-            Show older incidents
-          </Button>
-        </Group>
-      )}
+      <ShowMore list={incidents}>Show older incidents</ShowMore>
     </Page>
   )
 }
