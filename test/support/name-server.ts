@@ -1,10 +1,10 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 
-/** PTR records by address, addresses by name, texts by `TXT <name>`; `fails`: the server reports an error. */
+/** PTR records by address, addresses by name, others by `TXT <name>` and `CNAME <name>`; `fails`: the server reports an error. */
 export type Zone = Record<string, readonly string[] | 'fails'>
 
-const TYPES = { 1: 'A', 12: 'PTR', 16: 'TXT', 28: 'AAAA' } as const
+const TYPES = { 1: 'A', 5: 'CNAME', 12: 'PTR', 16: 'TXT', 28: 'AAAA' } as const
 
 /** A name server on loopback. PTR records are keyed by address; `asked` lists the questions. */
 export async function startNameServer(t: { after(end: () => unknown): void }, zone: Zone) {
@@ -17,7 +17,7 @@ export async function startNameServer(t: { after(end: () => unknown): void }, zo
     const held = zone[keyOf(kind, name)]
     const records = held === undefined || held === 'fails' ? [] : held
     const data = records
-      .filter((value) => kind === 'PTR' || kind === 'TXT' || value.includes(':') === (kind === 'AAAA'))
+      .filter((value) => !isAddressKind(kind) || value.includes(':') === (kind === 'AAAA'))
       .map((value) => record(type, dataOf(kind, value)))
     const head = Buffer.from(question.subarray(0, end))
     // RFC 1035, section 4.1.1: no error, server failure, no such name.
@@ -34,14 +34,18 @@ export async function startNameServer(t: { after(end: () => unknown): void }, zo
 
 type Kind = (typeof TYPES)[keyof typeof TYPES]
 
+function isAddressKind(kind: Kind): boolean {
+  return kind === 'A' || kind === 'AAAA'
+}
+
 function keyOf(kind: Kind, name: string): string {
-  if (kind === 'TXT') return `TXT ${name}`
+  if (kind === 'TXT' || kind === 'CNAME') return `${kind} ${name}`
   return kind === 'PTR' ? addressOf(name) : name
 }
 
 function dataOf(kind: Kind, value: string): Buffer {
   if (kind === 'TXT') return Buffer.concat([Buffer.from([value.length]), Buffer.from(value)])
-  return kind === 'PTR' ? labels(value) : addressBytes(value)
+  return isAddressKind(kind) ? addressBytes(value) : labels(value)
 }
 
 function readQuestion(message: Buffer): { name: string; type: number; end: number } {

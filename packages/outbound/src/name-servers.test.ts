@@ -6,6 +6,8 @@ import { isNoRecord, NameServers } from './name-servers.ts'
 const zone: Zone = {
   'both.example': ['192.0.2.1', '2001:db8:0:0:0:0:0:1'],
   'v6.example': ['2001:db8:0:0:0:0:0:1'],
+  'CNAME alias.example': ['both.example'],
+  'alias.example': ['192.0.2.1'],
   'TXT both.example': ['one text', 'another; with "quotes"'],
   'failing.example': 'fails',
   'TXT failing.example': 'fails',
@@ -18,6 +20,11 @@ it('gives the addresses of both families, or of one where there is no other', as
   assert.deepEqual(await names.records('both.example'), both)
   assert.deepEqual((await names.records('v6.example')).addresses, ['2001:db8::1'])
   assert.deepEqual(await names.lookup('both.example'), both.addresses)
+})
+
+it('gives the name that an alias stands for', async () => {
+  const { aliases } = await names.records('alias.example')
+  assert.deepEqual(aliases, ['both.example'])
 })
 
 it('gives each TXT record as one text, and none of a name that has none', async () => {
