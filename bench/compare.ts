@@ -1,6 +1,6 @@
 /**
- * `node bench/compare.ts <git ref> [--now <git ref>] [--parts hits,passed,h2,render,start,memory] [--turns 5]`
- * `[--seconds 3] [--pages 16]`
+ * `node bench/compare.ts <git ref> [--now <git ref>] [--parts hits,passed,h2,render,start,memory,rest] [--turns 5]`
+ * `[--seconds 3] [--pages 16] [--rest-seconds 30]`
  * Compares this checkout, or the commit of `--now`, with another commit. Both are built as users get them, and run at their defaults by turns.
  * Prints processor time per request and its ratio, and marks what needs over 5 % more. Ends with 1 then. Times to the
  * client are printed, but not judged: other load changes them. Needs nginx, wrk, taskset and h2load.
@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import type { Program } from '../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../test/support/edge-request.ts'
-import { startNodeProcess } from '../test/support/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
 import { registerDomain } from '../test/support/tenant.ts'
 import { judge, type Pair } from './compare-judge.ts'
 import { burst, processorSeconds } from './edge-load.ts'
@@ -22,16 +22,20 @@ import { waitForAnswer, writeNginx } from './edge-nginx.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 import type { Site } from './peers/service.ts'
+import { startDomainNode } from './program/domain-node.ts'
 import { type EdgeNode, pinned, startEdgeNode } from './program/edge-node.ts'
 import { packedProgram, programAt } from './program/packed.ts'
 import { openSite } from './sites.ts'
 import { treeBytes, treeCpuMs } from './tree-meter.ts'
 
-const PARTS = ['hits', 'passed', 'h2', 'render', 'start', 'memory'] as const
+const PARTS = ['hits', 'passed', 'h2', 'render', 'start', 'memory', 'rest'] as const
 const RENDER_HOST = 'render.example'
 /** After a start, until memory is read. */
 const SETTLE_MS = 4_000
 const WARM_UP_PAGES = 20
+const REST_HOST = 'rest.example'
+/** After a start: what it leaves to do, and the compiler of JavaScript, are over then. */
+const REST_SETTLE_MS = 60_000
 
 type Version = 'before' | 'now'
 const VERSIONS: readonly Version[] = ['before', 'now']
@@ -46,6 +50,7 @@ const { values, positionals } = parseArgs({
     turns: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     pages: { type: 'string', default: '16' },
+    'rest-seconds': { type: 'string', default: '30' },
   },
 })
 const ref = positionals[0]
@@ -58,6 +63,7 @@ if (ref === undefined || unknown.length > 0) {
 const turns = Number(values.turns)
 const seconds = Number(values.seconds)
 const pages = Number(values.pages)
+const restSeconds = Number(values['rest-seconds'])
 
 const programs: Record<Version, Program> = {
   before: programAt(ref),
@@ -70,6 +76,7 @@ let visit = 0
 try {
   if (['hits', 'passed', 'h2', 'render'].some((part) => parts.has(part))) await compareRequests()
   if (parts.has('start') || parts.has('memory')) await compareStarts()
+  if (parts.has('rest')) await compareRest()
 } finally {
   for (const close of opened.reverse()) await close()
   rmSync(dir, { recursive: true })
@@ -170,6 +177,26 @@ async function compareStarts(): Promise<void> {
   // The first start makes the database, the second one compiled code.
   for (const version of [...VERSIONS, ...VERSIONS]) await start(version, false)
   await takeTurns((version) => start(version, true))
+}
+
+/** Both at the same time, each with one domain and its own PostgreSQL, and without requests. */
+async function compareRest(): Promise<void> {
+  const nodes = new Map<Version, NodeProcess>()
+  for (const version of VERSIONS) {
+    const domain = { customDomain: REST_HOST, originUrl: 'http://127.0.0.1:9' }
+    const started = await startDomainNode(programs[version], {}, domain, async () => {})
+    opened.push(() => started.close())
+    nodes.set(version, started.node)
+  }
+  await sleep(REST_SETTLE_MS)
+  for (let turn = 0; turn < turns; turn++) {
+    const beforeMs = new Map(VERSIONS.map((version) => [version, treeCpuMs(nodes.get(version)!.pid)]))
+    await sleep(restSeconds * 1_000)
+    for (const version of VERSIONS) {
+      const usedMs = treeCpuMs(nodes.get(version)!.pid) - beforeMs.get(version)!
+      keep('at rest: ms of processor a minute, all processes', version, (usedMs / restSeconds) * 60)
+    }
+  }
 }
 
 /** Each version is first in every other turn. */
