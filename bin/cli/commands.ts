@@ -49,6 +49,7 @@ const GROUPS: readonly Group[] = [
       'person reset-link': 'Create a link that sets a new password for a person',
       'person set-email': 'Change the address of a person',
       'person reset-second-factor': 'Remove the second factors of a person who lost them',
+      'person forget-sso': 'Let another login of the provider of single sign-on be this person',
       'session list': "List a person's open sessions",
       'session end': "End one or all of a person's sessions",
     },

@@ -9,6 +9,7 @@ import {
 import { setEmailByOperator } from '@prepaint/service/accounts/sign-in/email-change.ts'
 import { resetSecondFactor } from '@prepaint/service/accounts/sign-in/second-factor.ts'
 import { endSession, endSessions, listSessions } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { forgetSsoLogin } from '@prepaint/service/accounts/sign-in/sso-person.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import { PERSON_OPTION, parseIdOption, parseYesNoOption } from '../command-line/options.ts'
@@ -92,6 +93,19 @@ const personResetSecondFactor = defineCommand({
   },
 })
 
+const personForgetSso = defineCommand({
+  options: { person: PERSON_OPTION },
+  async run({ person: email }, around) {
+    const person = await withDatabase(around, async ({ pool }) => {
+      const { id } = await findPersonByEmail(pool, email)
+      await forgetSsoLogin(pool, id)
+      return findPersonById(pool, id)
+    })
+    const text = `The next login of the provider with the address ${person.email} is this person. Password, second factors and sessions of before are gone.`
+    return { json: { person }, text }
+  },
+})
+
 const sessionList = defineCommand({
   options: { person: PERSON_OPTION },
   async run({ person: email }, around) {
@@ -130,6 +144,7 @@ export const commands: Commands = {
   'person reset-link': personResetLink,
   'person set-email': personSetEmail,
   'person reset-second-factor': personResetSecondFactor,
+  'person forget-sso': personForgetSso,
   'session list': sessionList,
   'session end': sessionEnd,
 }

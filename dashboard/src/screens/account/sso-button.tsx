@@ -37,7 +37,13 @@ export function SsoButton(props: { name: string; next: string; hasOthers: boolea
 
 /** Returns why a sign-in by the provider failed, as the server tells in the query of the sign-in screen, or null. */
 export function ssoFailure(search: string, name = 'The provider of single sign-on'): Error | null {
-  switch (new URLSearchParams(search).get('error')) {
+  const query = new URLSearchParams(search)
+  if (query.get('reason') === 'other-login') {
+    return new Error(
+      `Your e-mail address belongs to another login at ${name}, so you are not let in. Ask the operator of this installation.`,
+    )
+  }
+  switch (query.get('error')) {
     case 'denied':
       return new Error(`${name} did not let you in. Ask its administrators for access, then try again.`)
     case 'expired':

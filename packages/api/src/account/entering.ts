@@ -32,6 +32,8 @@ type Entering = {
   account: AccountId | null
   way: Way
   hasSecondFactor: boolean
+  /** When the person proved who it is, if not now. Null: nobody knows. */
+  provedAtMs?: number | null
 }
 
 /** Signs people in, once they have proved who they are. */

@@ -11,6 +11,7 @@ import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { endSessionsOfOtherWays, startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import type { SsoSettings } from '@prepaint/service/accounts/sign-in/single-sign-on.ts'
+import { forgetSsoLogin } from '@prepaint/service/accounts/sign-in/sso-person.ts'
 import {
   assertAnswer,
   cookieOf,
@@ -139,6 +140,7 @@ describe('the way to the provider', () => {
       response_type: 'code',
       scope: 'openid email',
       code_challenge_method: 'S256',
+      max_age: '2592000',
     })
     for (const random of [state, nonce, challenge]) assert.match(random!, /^[\w-]{43}$/)
     const lines = answer.headers.getSetCookie()
@@ -167,6 +169,29 @@ describe('the way to the provider', () => {
     assertAnswer(await startIn(api), 502, 'The provider of single sign-on cannot be reached, try again later')
     provider.isAway = false
     assert.equal((await startIn(api)).status, 200, 'a failure is not kept')
+  })
+
+  it('starts and returns while the provider is away do not count', async () => {
+    const before = await started()
+    const code = provider.issue({ startUrl: before.url, claims: ANN })
+    provider.isAway = true
+    const query = { code, state: before.state, iss: provider.issuer }
+    await assertFailed(await back(api, query, before.cookie), 'provider')
+    api.clock.atMs += 2 * 3_600_000
+    for (let n = 0; n < 31; n++) assert.equal((await startIn(api)).status, 502)
+    provider.isAway = false
+    for (let n = 0; n < 30; n++) await started()
+    assert.equal((await startIn(api)).status, 429)
+    const { rows } = await api.pool.query(`select from rate where what = 'sso address'`)
+    assert.equal(rows.length, 1)
+  })
+
+  it('returns count that the provider refuses', async () => {
+    for (let n = 0; n < 30; n++) {
+      const { cookie, state } = await started()
+      await assertFailed(await back(api, { code: 'x', state, iss: provider.issuer }, cookie), 'provider')
+    }
+    assert.equal((await startIn(api)).status, 429)
   })
 
   it('429: 30 starts of an address in 15 minutes, of which those do not count that ended well', async () => {
@@ -223,12 +248,46 @@ describe('the way back', () => {
     assert.equal((await findContact(api.pool, id)).email, 'ann@example.com')
   })
 
-  it('an address that the provider gives to another of its users ends the sessions of before', async () => {
+  it('an address that the provider gives to another of its users stays with the first one: the other is refused', async () => {
+    await newAccount('ann@example.com')
     const before = sessionOf(await signIn(ANN))
+    const refused = await signIn({ ...ANN, sub: 'ann-2' })
+    assert.deepEqual(
+      [refused.status, refused.headers.get('location'), refused.headers.getSetCookie()],
+      [303, '/sign-in?error=no-access&reason=other-login', []],
+    )
+    assert.equal((await whoIs(before))!.email, 'ann@example.com')
+    assert.equal((await whoIs(sessionOf(await signIn({ sub: 'ann-1' }))))!.email, 'ann@example.com')
+    const { rows } = await api.pool.query('select subject from sso_identity')
+    assert.deepEqual(rows, [{ subject: 'ann-1' }])
+  })
+
+  it('of two logins of the provider with one address that come at once, one is let in', async () => {
+    const answers = await Promise.all(['ann-1', 'ann-2'].map((sub) => signIn({ ...ANN, sub })))
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 303])
+    const { rows } = await api.pool.query('select from sso_identity')
+    assert.equal(rows.length, 1)
+  })
+
+  it('the operator lets another login be the person: what the one of before knows is dropped', async () => {
+    const { id } = await newAccount('ann@example.com')
+    const before = sessionOf(await signIn(ANN))
+    const person = (await findContact(api.pool, id)).id
+    await api.pool.query(
+      `insert into second_factor (person_id, created_at, confirmed_at) values ($1, now(), now())`,
+      [person],
+    )
+    const { token } = await createLink(api.pool, DEFAULT_PLANS, { kind: 'reset', person }, api.clock.nowMs())
+    await forgetSsoLogin(api.pool, person)
+    assert.equal(await whoIs(before), null)
+    const body = { email: 'ann@example.com', password: PASSWORD }
+    assert.equal((await api.call('POST', '/api/session', { body, headers: HOME })).status, 401)
+    assert.equal((await api.call('POST', '/api/links/read', { body: { token }, headers: HOME })).status, 404)
     const after = sessionOf(await signIn({ ...ANN, sub: 'ann-2' }))
-    assert.deepEqual([await whoIs(before), (await whoIs(after))!.email], [null, 'ann@example.com'])
-    await api.pool.query('delete from session')
-    await assertFailed(await signIn({ sub: 'ann-1' }), 'not-verified')
+    assert.equal((await api.call('GET', '/api/domains', { cookie: after })).status, 200)
+    const { rows } = await api.pool.query('select from second_factor')
+    assert.equal(rows.length, 0)
+    assert.match((await signIn(ANN)).headers.get('location')!, /reason=other-login$/)
   })
 
   it('a provider that takes the secret in the body, and one that tells the address by userinfo only', async () => {
@@ -440,6 +499,32 @@ describe('operators by a group of the provider', () => {
     assert.equal(await isOperator({ ...ANN, groups: ['admins'] }, api), false)
     await setOperator(api.pool, (await findContact(api.pool, id)).id, true)
     assert.equal(await isOperator(ANN, api), true)
+  })
+})
+
+describe('how long ago a sign-in proved who it is', () => {
+  const fresh = async (cookie: string) => {
+    const { status, body } = await api.call('POST', '/api/second-factor/totp', { cookie })
+    return status === 200 ? true : body['confirm']
+  }
+  const secondsAgo = (seconds: number) => Math.floor(api.clock.nowMs() / 1_000) - seconds
+
+  it('the provider says it: one who was signed in there long ago must confirm dangerous actions', async () => {
+    const long = sessionOf(await signIn({ ...ANN, auth_time: secondsAgo(901) }))
+    assert.deepEqual(await fresh(long), ['sso'])
+    const soon = sessionOf(await signIn({ ...ANN, auth_time: secondsAgo(890) }))
+    assert.equal(await fresh(soon), true)
+  })
+
+  it('one whose provider does not say it must confirm them, too', async () => {
+    assert.deepEqual(await fresh(sessionOf(await signIn(ANN))), ['sso'])
+  })
+
+  it('a time to come counts as now', async () => {
+    const cookie = sessionOf(await signIn({ ...ANN, auth_time: secondsAgo(-3_600) }))
+    assert.equal(await fresh(cookie), true)
+    api.clock.atMs += 900_000
+    assert.deepEqual(await fresh(cookie), ['sso'])
   })
 })
 

@@ -19,7 +19,13 @@ import { escapeHtml, htmlPage, pageStyle } from '../service/static-page.ts'
 import { Entrance } from './entering.ts'
 
 /** What the sign-in screen is told in `?error=`. */
-type Failure = 'denied' | 'expired' | 'no-access' | 'not-verified' | 'provider'
+type Failure =
+  | 'denied'
+  | 'expired'
+  | 'no-access'
+  | 'no-access&reason=other-login'
+  | 'not-verified'
+  | 'provider'
 
 const DEFAULT_PAGE = '/domains'
 
@@ -66,7 +72,13 @@ export function singleSignOn(app: ApiApp, parts: ApiParts, options: ApiOptions):
       const nowMs = clock.nowMs()
       const { address } = clientOf(readClient, request)
       await countSsoStart(pool, address, nowMs)
-      const { url, ...secrets } = await provider.begin({ isConfirmation: session !== null })
+      const { url, ...secrets } = await provider
+        .begin({ isConfirmation: session !== null })
+        .catch(async (error: unknown) => {
+          // Whoever waits for the provider to come back has done nothing wrong.
+          await giveBackSsoStart(pool, { address })
+          throw error
+        })
       const page = isDashboardPage(next) ? next : DEFAULT_PAGE
       const token = await keepSsoStart(pool, { ...secrets, next: page, address, session }, nowMs)
       setSsoCookie(reply, publicUrl, token)
@@ -118,15 +130,22 @@ export function singleSignOn(app: ApiApp, parts: ApiParts, options: ApiOptions):
     const { next, session } = start
     const signedInWithinMs = session === null ? null : nowMs - start.startedAtMs
     const claims = await by.finish(search, start, { signedInWithinMs })
+    if (claims === 'away') {
+      await giveBackSsoStart(pool, start)
+      return 'provider'
+    }
     if (typeof claims === 'string') return claims
     if (session !== null) {
       if ((await findSsoPerson(pool, claims)) !== session.person) return 'no-access'
       await confirmSession(pool, session, nowMs)
     } else {
       const person = await takeSsoPerson(pool, claims, by.settings, nowMs)
-      if (person === null) return 'not-verified'
+      if (person === 'other-login') return 'no-access&reason=other-login'
+      if (typeof person === 'string') return person
       const how = { passwordHash: null, account: null, way: 'sso', hasSecondFactor: false } as const
-      if ((await entrance.start(request, reply, { person, ...how })) === null) return 'no-access'
+      // The provider may have asked nobody now, because somebody was signed in there.
+      const entering = { person, provedAtMs: claims.authenticatedAtMs, ...how }
+      if ((await entrance.start(request, reply, entering)) === null) return 'no-access'
     }
     await giveBackSsoStart(pool, start)
     return { next }

@@ -79,6 +79,8 @@ type SessionStart = {
   account?: AccountId | null
   way?: Way
   hasSecondFactor?: boolean
+  /** When the person proved who it is, if not now. Null: nobody knows. */
+  provedAtMs?: number | null | undefined
 }
 
 /**
@@ -91,24 +93,47 @@ export async function startSession(
   person: PersonId,
   { address, userAgent }: SessionClient,
   nowMs: number,
-  { passwordHash = null, account = null, way = 'password', hasSecondFactor = false }: SessionStart = {},
+  {
+    passwordHash = null,
+    account = null,
+    way = 'password',
+    hasSecondFactor = false,
+    provedAtMs,
+  }: SessionStart = {},
 ): Promise<{ session: Session; token: string } | null> {
   const { raw, hash } = createSecret('pp_se_')
   const { rowCount } = await pool.query(
     `with owner as (
        select id from person p where id = $1 and ($6::text is null or password_hash = $6) and ${MAY_SIGN_IN} for share
      )
-     insert into session (person_id, account_id, token_hash, address, user_agent, created_at, used_at, expires_at, way, second_factor)
+     insert into session (person_id, account_id, token_hash, address, user_agent, created_at, used_at, expires_at, way, second_factor,
+                          confirmed_at)
      select id, coalesce($7::integer, (
               select m.account_id from member m join account a on a.id = m.account_id
                where m.person_id = owner.id and a.suspended_at is null order by m.id limit 1)),
-            $2, $3, $4, $5, $5, ${expiry('$5', '$5', '$8')}, $8, $9 from owner`,
-    [person, hash, address, userAgent, new Date(nowMs), passwordHash, account, way, hasSecondFactor],
+            $2, $3, $4, $5, $5, ${expiry('$5', '$5', '$8')}, $8, $9, $10 from owner`,
+    [
+      person,
+      hash,
+      address,
+      userAgent,
+      new Date(nowMs),
+      passwordHash,
+      account,
+      way,
+      hasSecondFactor,
+      confirmedAtOf(provedAtMs, nowMs), // $10
+    ],
   )
   if (rowCount === 0) return null
   await endOldest(pool, person)
   const taken = await takeSession(pool, raw, nowMs)
   return taken === null ? null : { session: taken.session, token: raw }
+}
+
+/** Undefined: the person proved it at the sign-in. Null: too long ago for what is asked again. */
+function confirmedAtOf(provedAtMs: number | null | undefined, nowMs: number): Date | null {
+  return provedAtMs === undefined ? null : new Date(Math.min(provedAtMs ?? 0, nowMs))
 }
 
 /** Ends what is beyond the limit. */

@@ -31,7 +31,15 @@ export type SsoClaims = {
   /** In lower case. Null: the provider does not say that it has verified it. */
   email: string | null
   groups: readonly string[]
+  /** When the person last proved to the provider who it is, in milliseconds. Null: the provider does not say it. */
+  authenticatedAtMs: number | null
 }
+
+/**
+ * A provider that is asked with `max_age` must say when the person proved who it is (`auth_time`; OpenID Connect Core 1.0, sections
+ * 2 and 3.1.2.1). Within so long it asks nobody anew.
+ */
+const TIME_IS_TOLD_SECONDS = 30 * 86_400
 
 const KNOWN_MS = 3_600_000
 const TIMEOUT_SECONDS = 10
@@ -82,22 +90,20 @@ export class SingleSignOn {
       code_challenge: await openId.calculatePKCECodeChallenge(secrets.verifier),
       code_challenge_method: 'S256',
     })
-    if (isConfirmation) {
-      parameters.set('prompt', 'login')
-      parameters.set('max_age', '0')
-    }
+    parameters.set('max_age', String(isConfirmation ? 0 : TIME_IS_TOLD_SECONDS))
+    if (isConfirmation) parameters.set('prompt', 'login')
     return { ...secrets, url: openId.buildAuthorizationUrl(configuration, parameters).href }
   }
 
   /**
    * Checks what a browser brought back in the query `search`. `signedInWithinMs`: the person must have signed in there so short a
-   * time ago. Returns why there are no claims.
+   * time ago. Returns why there are no claims; `away`: the provider did not answer.
    */
   async finish(
     search: string,
     { state, nonce, verifier }: SsoSecrets,
     { signedInWithinMs }: { signedInWithinMs: number | null },
-  ): Promise<SsoClaims | 'denied' | 'provider'> {
+  ): Promise<SsoClaims | 'denied' | 'provider' | 'away'> {
     const openId = await openIdClient()
     try {
       const configuration = await this.#configuration()
@@ -123,12 +129,13 @@ export class SingleSignOn {
         subject: claims.sub,
         email: typeof email === 'string' && isVerified === true ? parseEmail(email) : null,
         groups: this.#groupsOf(claims),
+        authenticatedAtMs: claims.auth_time === undefined ? null : claims.auth_time * 1_000,
       }
     } catch (error) {
       if (error instanceof openId.AuthorizationResponseError && error.error === 'access_denied')
         return 'denied'
       this.#log.warn({ reason: reasonOf(error) }, 'a sign-in by the provider of single sign-on failed')
-      return 'provider'
+      return isProviderAway(error) ? 'away' : 'provider'
     }
   }
 
@@ -220,6 +227,16 @@ async function isClientRefused(error: unknown): Promise<boolean> {
   const openId = await openIdClient()
   if (error instanceof openId.ResponseBodyError) return error.error === 'invalid_client'
   return error instanceof openId.WWWAuthenticateChallengeError && error.status === 401
+}
+
+/** Nothing answered in time, or a gateway in place of the provider. */
+function isProviderAway(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === 'provider_not_reached'
+  if (!(error instanceof Error)) return false
+  if (error instanceof TypeError) return error.message === 'fetch failed'
+  if ('code' in error && error.code === 'OAUTH_TIMEOUT') return true
+  // The library gives the answer as the cause.
+  return error.cause instanceof Response && error.cause.status >= 500
 }
 
 /** For the log, without claims, codes and tokens. */
