@@ -56,11 +56,14 @@ begin
 end
 $$;
 
+-- Nodes of 0.2.0 do not know who takes care of an incident: their reminders of such an incident are left out here.
 create or replace function record_incident(of_incident bigint, of_type text, of_key text) returns void language sql as $$
   select announce_incident(i, d.custom_domain),
          record_event(i.account_id, i.domain_id, i.id, of_type, of_key,
                       json_build_object('incident', incident_json(i, d.custom_domain)))
-    from incident i join domain d on d.id = i.domain_id where i.id = of_incident
+    from incident i join domain d on d.id = i.domain_id
+   where i.id = of_incident
+     and not (of_type = 'mail.reminder' and exists (select from incident_acknowledged a where a.incident_id = i.id))
 $$;
 
 create or replace function resolve_incident(of_incident bigint, why text) returns void language plpgsql as $$

@@ -234,6 +234,13 @@ it('an open incident is repeated by e-mail after 24 hours, once, and not to endp
   await round()
   assert.deepEqual(await reminders(), [])
   await toldAgo('24:00:00')
+  // As nodes of 0.2.0 ask for it, which know nothing of that.
+  const remind = () => pool.query(`select record_incident($1, 'mail.reminder', 'as older nodes')`, [id])
+  await pool.query(`insert into incident_acknowledged (incident_id, acknowledged_by) values ($1, 'x')`, [id])
+  await round()
+  await remind()
+  assert.deepEqual(await reminders(), [], 'somebody takes care of it')
+  await pool.query('delete from incident_acknowledged where incident_id = $1', [id])
   await Promise.all([round(), round()])
   await round()
   assert.deepEqual(await reminders(), ['mail'])
