@@ -84,8 +84,6 @@ const domainProve = defineCommand({
     }),
 })
 
-const SHOWN_BY_OWNER: readonly (string | null)[] = ['dns', 'file', 'meta']
-
 const domainMove = defineCommand({
   options: {
     domain: DOMAIN_OPTION,
@@ -102,19 +100,18 @@ const domainMove = defineCommand({
       if (given.email === null && given.account === null) throw new UsageError('Missing --to-email E')
       const to = await accountNamed(pool, given)
       const { proofs } = commandProofs(store, config)
-      const { state, method } = await proofs.read(domain)
-      if (state === 'proven' && SHOWN_BY_OWNER.includes(method)) {
-        throw new CommandError(
-          `The account of ${name} has proven it (${method}), so that it is not moved. To end that anyway, remove the domain and add it again.`,
-        )
-      }
       const moved = await moveDomain(
         pool,
         { from: domain.account, id: domain.id, to: to.id },
         { name, originUrl, proof: config.domainProof },
         { plans: config.plans, nowMs },
       )
-      const own = { id: moved.id, account: to.id, name }
+      if ('provenBy' in moved) {
+        throw new CommandError(
+          `The account of ${name} has proven it (${moved.provenBy}), so that it is not moved. To end that anyway, remove the domain and add it again.`,
+        )
+      }
+      const own = { id: moved.domain.id, account: to.id, name }
       // The account may have set its record up already.
       if ((await proofs.read(own)).state === 'asked') await proofs.look(own)
       const proof = await proofs.read(own)

@@ -66,8 +66,9 @@ import { MonthlyLetters } from '@prepaint/service/notifications/delivery/monthly
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
-import { DomainProofs, type ProofParts } from '@prepaint/service/sites/proof/domain-proofs.ts'
+import { DomainProofs, type LookForProof } from '@prepaint/service/sites/proof/domain-proofs.ts'
 import { lookForProof } from '@prepaint/service/sites/proof/look-for-proof.ts'
+import { ProofLetters } from '@prepaint/service/sites/proof/proof-letters.ts'
 import { ProofLooks } from '@prepaint/service/sites/proof/proof-looks.ts'
 import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
 import { DnsLooks } from '@prepaint/service/sites/reachability/dns-looks.ts'
@@ -91,7 +92,6 @@ import { openDiskTier } from './open-disk-tier.ts'
 import { type OpenEdge, openEdge } from './open-edge.ts'
 import { Outage } from './outage.ts'
 import { PeopleFirst } from './people-first.ts'
-import { ProofLetters } from './proof-letters.ts'
 import { browserState, checkEdge, checkReadiness, createReadinessServer } from './readiness.ts'
 import { Retention } from './retention.ts'
 
@@ -461,7 +461,7 @@ export class Node {
     const log = this.#log
     const guard = this.#guard
     const mailer = config.mail === null ? null : await Mailer.start(config.mail, log)
-    const proofs = this.#createProofs(mailer)
+    const proofs = this.#createProofs()
     const events = new Events(pool, this.#listener, clock, log, { plans: config.plans })
     const app = await createApiServer(
       {
@@ -576,7 +576,8 @@ export class Node {
     const evaluation = new Evaluation(this.#pool, this.#probes, log, { plans, publicUrl, speed })
     const looks = new DnsLooks(this.#pool, this.#probes)
     const months = new MonthlyLetters(this.#pool, this.#clock)
-    for (const kind of [...sender.kinds, evaluation, looks, months]) this.#tasks.add(kind)
+    const proofs = new ProofLetters(this.#pool, mailer, publicUrl ?? '', log)
+    for (const kind of [...sender.kinds, evaluation, looks, months, proofs]) this.#tasks.add(kind)
     await this.#lookForProofs()
     this.#opened.add('notifications', async () => {
       await evaluation.close()
@@ -585,21 +586,14 @@ export class Node {
     })
   }
 
-  #createProofs(mailer: Mailer | null): DomainProofs {
-    const { publicUrl, edgeTarget: target, notifySpeed: speed, domainProof: mode } = this.#config
+  #createProofs(): DomainProofs {
+    const { edgeTarget: target, notifySpeed: speed, domainProof: mode } = this.#config
     const pool = this.#pool
     const guard = this.#guard
     const names = this.#names
-    const letters = new ProofLetters(pool, mailer, publicUrl ?? '', this.#log)
-    const parts: ProofParts = {
-      look: (domain) => lookForProof(pool, domain, { guard, names, target }),
-      tellLost: (domain) => letters.tellLost(domain),
-    }
-    const proofs = new DomainProofs(pool, this.#clock, parts, speed)
-    this.#proofs = new ProofLooks(pool, proofs, this.#clock, (...asked) => letters.tellAsked(...asked), {
-      mode,
-      speed,
-    })
+    const look: LookForProof = (domain) => lookForProof(pool, domain, { guard, names, target })
+    const proofs = new DomainProofs(pool, this.#clock, look, speed)
+    this.#proofs = new ProofLooks(pool, proofs, this.#clock, { mode, speed })
     return proofs
   }
 

@@ -50,15 +50,12 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
     proofs: new DomainProofs(
       pool,
       clock,
-      {
-        look: async () => ({
-          kind: 'missing',
-          error: 'Nothing was asked.',
-          isRecordAbsent: true,
-          site: 'none',
-        }),
-        tellLost: async () => {},
-      },
+      async () => ({
+        kind: 'missing',
+        error: 'Nothing was asked.',
+        isRecordAbsent: true,
+        site: 'none',
+      }),
       1,
     ),
     selectors: new SelectorCheck(null, log),

@@ -25,7 +25,7 @@ import type { StreamLimits } from '@prepaint/service/insight/events/streams.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { createDomain } from '@prepaint/service/sites/domain-changes.ts'
-import { DomainProofs, type ProofParts } from '@prepaint/service/sites/proof/domain-proofs.ts'
+import { DomainProofs, type LookForProof } from '@prepaint/service/sites/proof/domain-proofs.ts'
 import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import ipaddr from 'ipaddr.js'
@@ -76,7 +76,7 @@ type Given = {
   selectors?: ApiParts['selectors']
   mailer?: ApiParts['mailer']
   /** What a look for the proof of a name finds; default: nothing, and the name has no address. */
-  lookForProof?: ProofParts['look']
+  lookForProof?: LookForProof
   sso?: SsoSettings
   plans?: ApiOptions['plans']
   clients?: ApiOptions['clients']
@@ -151,7 +151,7 @@ export async function startTestApi({
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
   }
   if (lookForProof !== undefined) {
-    parts.proofs = new DomainProofs(pool, clock, { look: lookForProof, tellLost: async () => {} }, 1)
+    parts.proofs = new DomainProofs(pool, clock, lookForProof, 1)
   }
   if (events !== undefined) parts.subscribe = (...stream) => events.subscribe(...stream)
   const options: ApiOptions = {

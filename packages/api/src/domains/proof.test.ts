@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { deleteDomain } from '@prepaint/service/sites/domain-changes.ts'
-import { PROOF_CHECKS_AN_HOUR, type ProofParts } from '@prepaint/service/sites/proof/domain-proofs.ts'
+import { type LookForProof, PROOF_CHECKS_AN_HOUR } from '@prepaint/service/sites/proof/domain-proofs.ts'
 import { assertAnswer, openApi } from '../../../../test/support/api.ts'
 import { rawRequest } from '../../../../test/support/raw-request.ts'
 
-type Look = Awaited<ReturnType<ProofParts['look']>>
+type Look = Awaited<ReturnType<LookForProof>>
 const HERE: Look = { kind: 'missing', error: 'It leads here.', isRecordAbsent: true, site: 'here' }
 const FOUND: Look = { kind: 'found', method: 'dns' }
 let look: Look = HERE

@@ -37,6 +37,8 @@ import { type Domain, type DomainView, type DomainWithSettings, findDomain } fro
 import { keepOriginHeaders, openToAll } from './origin-headers.ts'
 import { askForProof } from './proof/ask-for-proof.ts'
 import { rememberFormer } from './proof/former-names.ts'
+import type { ProofState } from './proof/judge-proof.ts'
+import { readProof } from './proof/stored-proof.ts'
 
 export type DeletedDomain = {
   id: DomainId
@@ -405,15 +407,23 @@ export async function deleteDomain(
   })
 }
 
-/** Removes a domain with all that follows it, in the caller's transaction. */
+/**
+ * Removes a domain with all that follows it, in the caller's transaction. `admit` throws if it must stay; the domain is locked then,
+ * after its jobs.
+ */
 async function removeDomain(
   client: Queryable,
   account: AccountId,
   { id, name }: { id: DomainId; name: DomainName },
+  admit?: (client: Queryable) => Promise<void>,
 ): Promise<DeletedDomain> {
   await deletePages(client, id, { kind: 'all' }, 'domain-deleted')
   const patient = await letTakeLong(client)
   await deleteJobs(patient, id)
+  if (admit !== undefined) {
+    await patient.query('select from domain where id = $1 and account_id = $2 for update', [id, account])
+    await admit(patient)
+  }
   await endSiteTokens(patient, account, id)
   await rememberFormer(patient, account, id)
   const { rows } = await patient.query<DeletedDomain>(
@@ -432,29 +442,53 @@ async function removeDomain(
 
 /**
  * Moves a name to another account, by the operator: it is removed from the one and newly registered in the other, with nothing
- * of what was there. Neither is told the other's name. Throws `domain_not_found`, `site_limit`, and `domain_exists` for a name
- * that the account has already.
+ * of what was there. Neither is told the other's name. Nothing happens if the account has proven the name by what it published:
+ * `provenBy` says how. Throws `domain_not_found`, `site_limit`, and `domain_exists` for a name that the account has already.
  */
 export async function moveDomain(
   pool: pg.Pool,
   { from, id, to }: { from: AccountId; id: DomainId; to: AccountId },
   input: NewDomain,
   view: DomainView,
-): Promise<DomainWithSettings> {
+): Promise<{ domain: DomainWithSettings } | { provenBy: ProofState['method'] }> {
   if (from === to) throw new AppError('domain_exists')
   const { name, originUrl } = input
-  await checkSiteLimit(pool, view.plans, to)
-  await purgeAhead(pool, id, { kind: 'all' }, 'domain-deleted')
-  return retriedTransaction(pool, async (client) => {
+  const admit = async (db: Queryable): Promise<void> => {
+    const { state, method } = await readProof(db, { id, account: from })
+    if (state === 'proven' && SHOWN_BY_OWNER.includes(method)) throw new ProvenByOwner(method)
+  }
+  const move = async (client: Queryable): Promise<DomainWithSettings> => {
     await lockAccount(client, to)
     await checkSiteLimit(client, view.plans, to)
-    await removeDomain(client, from, { id, name })
+    await removeDomain(client, from, { id, name }, admit)
     await record(client, { account: from, action: 'domain.moved', domain: name, details: { moved: 'away' } })
     await insertDomain(client, to, input, view)
     const details = { moved: 'here', origin_url: originUrl }
     await record(client, { account: to, action: 'domain.moved', domain: name, details })
     return foundDomain(client, to, name, view)
-  })
+  }
+  try {
+    await checkSiteLimit(pool, view.plans, to)
+    await admit(pool)
+    await purgeAhead(pool, id, { kind: 'all' }, 'domain-deleted')
+    return { domain: await retriedTransaction(pool, move) }
+  } catch (error) {
+    if (error instanceof ProvenByOwner) return { provenBy: error.method }
+    throw error
+  }
+}
+
+/** By what the account has published under the name. */
+const SHOWN_BY_OWNER: readonly ProofState['method'][] = ['dns', 'file', 'meta']
+
+/** Rolls back a move. */
+class ProvenByOwner extends Error {
+  readonly method: ProofState['method']
+
+  constructor(method: ProofState['method']) {
+    super('the account has proven the name')
+    this.method = method
+  }
 }
 
 async function foundDomain(

@@ -7,6 +7,7 @@ import { type Queryable, retriedTransaction } from '@prepaint/postgres/transacti
 import type pg from 'pg'
 import { FORMER_OTHERS, hadOthers } from './former-names.ts'
 import { GRACE_MS, NOT_ASKED } from './judge-proof.ts'
+import { askProofLetters } from './proof-letters.ts'
 import { type ProvenDomain, writeProof } from './stored-proof.ts'
 
 /** The kind of the task that looks for a domain's proof; its key is the id of the domain. */
@@ -55,18 +56,18 @@ const LIVE_WITHIN_MS = 30 * 86_400_000
 /**
  * Brings existing domains in line with the mode. Required: those with live requests in the last 30 days are proven by that;
  * the others are asked, and served for 30 days (divided by `speed`). Otherwise those that were asked for that reason are asked
- * no longer, unless `takeover` asks them, too. Returns those that are asked from now on.
+ * no longer, unless `takeover` asks them, too. Owners of domains that are asked from now on get one letter for all of an account.
  */
 export async function applyProofMode(
   pool: pg.Pool,
   { mode, nowMs, speed }: { mode: ProofMode; nowMs: number; speed: number },
-): Promise<{ asked: AskedDomain[]; deadlineMs: number }> {
+): Promise<void> {
   const deadlineMs = nowMs + GRACE_MS / speed
-  const asked = await retriedTransaction(pool, async (client) => {
+  await retriedTransaction(pool, async (client) => {
     if (mode !== 'required') {
       if (mode === 'takeover') await keepAskingFormer(client)
       await stopAsking(client, mode === 'off' ? ['former', 'takeover', 'required'] : ['required'])
-      return []
+      return
     }
     const since = new Date(nowMs - LIVE_WITHIN_MS)
     await recordEach(
@@ -86,9 +87,12 @@ export async function applyProofMode(
     for (const { id: key, account: accountId } of rows) {
       await askTask(client, { kind: PROOF_TASK, key, accountId, afterMs: FIRST_LOOK_MS.required / speed })
     }
-    return rows
+    for (const [account, domains] of Map.groupBy(rows, (domain) => domain.account)) {
+      const names = domains.map(({ name }) => name)
+      const about = `asked ${account} ${deadlineMs}`
+      await askProofLetters(client, { account, about }, { what: 'asked', domains: names, deadlineMs })
+    }
   })
-  return { asked, deadlineMs }
 }
 
 /** A new domain whose name another account had is asked in this mode, too, until it is found that the name leads elsewhere. */

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { ProofMode } from '@prepaint/contract/api/proof.ts'
-import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, DomainName, PersonId } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { emptyTables, invalidatedBy, openTestDatabase } from '../../../../../test/support/database.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { until } from '../../../../../test/support/condition.ts'
+import {
+  emptyTables,
+  invalidatedBy,
+  openTestDatabase,
+  waitingForLocks,
+} from '../../../../../test/support/database.ts'
 import { askForSubjects, bringForward, runDueTasks } from '../../../../../test/support/tasks.ts'
 import { createAccount } from '../../accounts/accounts.ts'
 import { askForOrders } from '../../certificates/orders/order-book.ts'
 import { readServedCertificate } from '../../certificates/stored-certificate.ts'
+import type { Mail, MailSender } from '../../mail/mailer.ts'
 import { readKept } from '../../snapshot/kept-domains.ts'
 import { createDomain, deleteDomain, moveDomain } from '../domain-changes.ts'
 import { domainByHost } from '../domains.ts'
@@ -15,6 +23,7 @@ import { applyProofMode } from './ask-for-proof.ts'
 import { DomainProofs, PROOF_CHECKS_AN_HOUR } from './domain-proofs.ts'
 import { formerAccounts, removeOldFormers } from './former-names.ts'
 import type { ProofLook } from './look-for-proof.ts'
+import { ProofLetters } from './proof-letters.ts'
 import { ProofLooks } from './proof-looks.ts'
 import type { ProvenDomain } from './stored-proof.ts'
 
@@ -31,30 +40,19 @@ let two: AccountId
 /** What every look finds. */
 let look: ProofLook
 let looks = 0
-const told: string[] = []
-const asked: unknown[] = []
 const newProofs = (speed = 1) =>
   new DomainProofs(
     pool,
     clock,
-    {
-      look: async () => {
-        looks++
-        return look
-      },
-      tellLost: async ({ name }) => void told.push(name),
+    async () => {
+      looks++
+      return look
     },
     speed,
   )
 const proofs = newProofs()
 const task = (mode: ProofMode = 'takeover', speed = 1) =>
-  new ProofLooks(
-    pool,
-    newProofs(speed),
-    clock,
-    async (account, domains, deadlineMs) => void asked.push({ account, domains, deadlineMs }),
-    { mode, speed },
-  )
+  new ProofLooks(pool, newProofs(speed), clock, { mode, speed })
 
 const missing = (site: Extract<ProofLook, { kind: 'missing' }>['site']): ProofLook => ({
   kind: 'missing',
@@ -94,10 +92,81 @@ beforeEach(async () => {
   clock.atMs = Date.now()
   look = missing('none')
   looks = 0
-  told.length = 0
-  asked.length = 0
   one = await newAccount()
   two = await newAccount()
+})
+
+/** What is sent of the letters that were asked for. */
+async function lettersSent(): Promise<Mail[]> {
+  const sent: Mail[] = []
+  const mailer: MailSender = {
+    send: async (mail) => {
+      sent.push(mail)
+      return 'sent'
+    },
+  }
+  await runDueTasks(pool, new ProofLetters(pool, mailer, 'https://prepaint.example', silentLog()))
+  return sent.toSorted((a, b) => (a.to < b.to ? -1 : 1))
+}
+
+describe('letters to owners', () => {
+  const lose = async () => {
+    const domain = await add(one)
+    look = FOUND
+    await proofs.check(domain)
+    look = missing('elsewhere')
+    await proofs.check(domain)
+    clock.atMs += DAY_MS
+    return domain
+  }
+  const waiting = () => column<number>(`select failures from task where kind = 'proof-letter'`)
+
+  it('are asked for in the transaction of what they tell: no node can die in between', async () => {
+    const domain = await lose()
+    await pool.query(`alter table task add constraint no_letters check (kind <> 'proof-letter')`)
+    await assert.rejects(proofs.look(domain), /no_letters/)
+    await pool.query('alter table task drop constraint no_letters')
+    assert.equal((await proofOf(domain)).state, 'proven')
+    await proofs.look(domain)
+    assert.equal((await proofOf(domain)).state, 'lost')
+    assert.deepEqual(await waiting(), [0])
+    assert.equal((await lettersSent()).length, 1)
+    assert.deepEqual(await waiting(), [])
+  })
+
+  it('are tried again while the mail server is away, for a day, and go to who is an owner then', async () => {
+    await proofs.look(await lose())
+    const away: MailSender = { send: async () => 'failed' }
+    const letters = new ProofLetters(pool, away, 'https://prepaint.example', silentLog())
+    await assert.rejects(runDueTasks(pool, letters), /did not take the letter/)
+    await pool.query(`update task set lease = null, lease_until = null, failures = 1`)
+    await pool.query(`update member set role = 'admin' where account_id = $1`, [one])
+    assert.deepEqual(await lettersSent(), [])
+    assert.deepEqual(await waiting(), [])
+    await pool.query(`update member set role = 'owner' where account_id = $1`, [one])
+    const person = (await column<PersonId>('select person_id from member where account_id = $1', one))[0]!
+    const task = { kind: letters.name, key: '', accountId: one, lease: '' }
+    const payload = { what: 'lost', domain: SHOP, person }
+    await assert.rejects(letters.run({ ...task, payload, failures: 148 }), /did not take the letter/)
+    assert.equal(await letters.run({ ...task, payload, failures: 149 }), null)
+  })
+
+  it('that the mail server refuses for good, and all where there is no e-mail, are left', async () => {
+    const domain = await lose()
+    await proofs.look(domain)
+    const refusing: MailSender = { send: async () => 'refused' }
+    await runDueTasks(pool, new ProofLetters(pool, refusing, 'https://prepaint.example', silentLog()))
+    assert.deepEqual(await waiting(), [])
+    look = FOUND
+    await proofs.check(domain)
+    look = missing('elsewhere')
+    await proofs.check(domain)
+    clock.atMs += DAY_MS
+    await proofs.look(domain)
+    assert.deepEqual(await waiting(), [0])
+    await runDueTasks(pool, new ProofLetters(pool, null, '', silentLog()))
+    assert.deepEqual(await waiting(), [])
+  })
 })
 
 describe('a name that another account had', () => {
@@ -289,11 +358,17 @@ describe('where a proof is required', () => {
     const looks = task('required', 10)
     await looks.applyMode()
     await looks.applyMode()
-    const deadlineMs = clock.atMs + 3 * DAY_MS
-    assert.deepEqual(asked, [
-      { account: one, domains: ['a.example.com', 'b.example.com'], deadlineMs },
-      { account: two, domains: [SHOP], deadlineMs },
-    ])
+    assert.equal((await column(`select key from task where kind = 'proof-letter'`)).length, 2)
+    const until = new Date(clock.atMs + 3 * DAY_MS).toISOString().slice(0, 16).replace('T', ' ')
+    const letters = await lettersSent()
+    assert.deepEqual(
+      letters.map(({ to }) => to),
+      [`owner-${accounts - 1}@example.com`, `owner-${accounts}@example.com`],
+    )
+    const [first, second] = letters
+    assert.match(first!.text, new RegExp(`until ${until} UTC:\\s+a\\.example\\.com\\s+b\\.example\\.com\\s`))
+    assert.match(second!.text, /\sshop\.example\.com\s/)
+    assert.deepEqual(await lettersSent(), [])
   })
 
   it('a domain of before is served until its deadline, and then as soon as it is proven', async () => {
@@ -366,9 +441,14 @@ describe('a proof that was found', () => {
     assert.equal(await runAfter(60_000), 1)
     assert.equal((await proofOf(domain)).state, 'proven')
     assert.equal(await runAfter(DAY_MS), 1)
-    assert.deepEqual([(await proofOf(domain)).state, await isServed(), told], ['lost', true, [SHOP]])
+    assert.deepEqual([(await proofOf(domain)).state, await isServed()], ['lost', true])
     assert.equal(await runAfter(7 * DAY_MS), 1)
-    assert.deepEqual(told, [SHOP])
+    const [letter, ...others] = await lettersSent()
+    assert.deepEqual(
+      [letter!.to, letter!.subject, others],
+      [`owner-${accounts - 1}@example.com`, `The proof of ${SHOP} is lost`, []],
+    )
+    assert.match(letter!.text, /https:\/\/prepaint\.example\/domains\/shop\.example\.com/)
     look = FOUND
     await proofs.check(domain)
     assert.equal((await proofOf(domain)).state, 'proven')
@@ -400,13 +480,10 @@ describe('checks of owners', () => {
     const slow = new DomainProofs(
       pool,
       clock,
-      {
-        look: async () => {
-          begun++
-          await held
-          return FOUND
-        },
-        tellLost: async () => {},
+      async () => {
+        begun++
+        await held
+        return FOUND
       },
       1,
     )
@@ -449,12 +526,48 @@ describe('the operator', () => {
     assert.deepEqual(await actionsOf(one), ['domain.added', 'domain.proven'])
   })
 
+  const INPUT = { name: SHOP, originUrl: 'https://new.example.com' }
+  async function move({ id, to }: { id: DomainId; to: AccountId }, input = INPUT) {
+    const moved = await moveDomain(pool, { from: one, id, to }, input, view())
+    assert('domain' in moved)
+    return moved.domain
+  }
+
+  it('does not move a name that its account has proven, also if it does so meanwhile', async () => {
+    const domain = await add(one)
+    look = FOUND
+    await proofs.check(domain)
+    const asked = { from: one, id: domain.id, to: two }
+    assert.deepEqual(await moveDomain(pool, asked, INPUT, view()), { provenBy: 'dns' })
+    await pool.query('delete from domain_proof')
+    const proving = await pool.connect()
+    try {
+      await proving.query('begin')
+      // As a check does it, which is about to end.
+      await proving.query('select from domain where id = $1 for no key update', [domain.id])
+      const moving = moveDomain(pool, asked, INPUT, view())
+      await until('the move waits', async () => (await waitingForLocks(pool)) === 1)
+      await proving.query(
+        `insert into domain_proof (domain_id, account_id, state, served, method) values ($1, $2, 'proven', true, 'file')`,
+        [domain.id, one],
+      )
+      await proving.query('commit')
+      assert.deepEqual(await moving, { provenBy: 'file' })
+    } finally {
+      proving.release()
+    }
+    assert.deepEqual(await column('select account_id from domain'), [one])
+    assert.deepEqual(await actionsOf(two), [])
+    await proofs.vouch(domain)
+    await move({ id: domain.id, to: two })
+  })
+
   it('moves a name: nothing of the account that had it is left, and neither is told of the other', async () => {
     const { id } = await add(one)
     await pool.query(`insert into domain_tags values ($1, '{red}')`, [id])
     look = missing('here')
     const input = { name: SHOP, originUrl: 'https://new.example.com' }
-    const moved = await moveDomain(pool, { from: one, id, to: two }, input, view())
+    const moved = await move({ id, to: two }, input)
     assert.notEqual(moved.id, id)
     assert.equal(moved.origin_url, 'https://new.example.com')
     assert.deepEqual(await column('select account_id from domain'), [two])

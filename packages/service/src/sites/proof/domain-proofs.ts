@@ -21,25 +21,21 @@ const PROOF_RATE = new Rate({
 /** Looks of a node that requests wait for. Accounts share them: a look takes up to 12 seconds. */
 const AT_ONCE = 16
 
-export type ProofParts = {
-  look(domain: ProvenDomain): Promise<ProofLook>
-  /** Tells the owners that a proof is lost. Never rejects. */
-  tellLost(domain: ProvenDomain): Promise<void>
-}
+export type LookForProof = (domain: ProvenDomain) => Promise<ProofLook>
 
 /** The proofs that names are accounts' own: looks for them, and keeps what was found. */
 export class DomainProofs {
   readonly #pool: pg.Pool
   readonly #clock: Clock
-  readonly #parts: ProofParts
+  readonly #look: LookForProof
   readonly #speed: number
   readonly #shares = new ShareByAccount(AT_ONCE)
 
   /** `speed` divides the times of weekly looks. */
-  constructor(pool: pg.Pool, clock: Clock, parts: ProofParts, speed: number) {
+  constructor(pool: pg.Pool, clock: Clock, look: LookForProof, speed: number) {
     this.#pool = pool
     this.#clock = clock
-    this.#parts = parts
+    this.#look = look
     this.#speed = speed
   }
 
@@ -99,12 +95,9 @@ export class DomainProofs {
 
   /** Looks, and keeps what was found. Returns null if the account has the domain no longer. */
   async look(domain: ProvenDomain): Promise<ProofState | null> {
-    const look = await this.#parts.look(domain)
+    const look = await this.#look(domain)
     const changed = await changeProof(this.#pool, domain, (before) => judgeProof(before, look, this.#times()))
-    if (changed === null) return null
-    const { before, after } = changed
-    if (after.state === 'lost' && before.state !== 'lost') await this.#parts.tellLost(domain)
-    return after
+    return changed?.after ?? null
   }
 
   /** Milliseconds until the next look; null: none. */

@@ -18,9 +18,6 @@ type ProofLooksOptions = {
   speed: number
 }
 
-/** Tells the owners of an account that existing domains must be proven. Never rejects. */
-type TellAsked = (account: AccountId, domains: readonly DomainName[], deadlineMs: number) => Promise<void>
-
 /** Looks for proofs that are asked for, and again for those that were found. */
 export class ProofLooks implements TaskKind {
   readonly name = PROOF_TASK
@@ -36,34 +33,18 @@ export class ProofLooks implements TaskKind {
   readonly #pool: pg.Pool
   readonly #proofs: DomainProofs
   readonly #clock: Clock
-  readonly #tellAsked: TellAsked
   readonly #options: ProofLooksOptions
 
-  constructor(
-    pool: pg.Pool,
-    proofs: DomainProofs,
-    clock: Clock,
-    tellAsked: TellAsked,
-    options: ProofLooksOptions,
-  ) {
+  constructor(pool: pg.Pool, proofs: DomainProofs, clock: Clock, options: ProofLooksOptions) {
     this.#pool = pool
     this.#proofs = proofs
     this.#clock = clock
-    this.#tellAsked = tellAsked
     this.#options = options
   }
 
   /** Call it at startup: another mode takes effect then. */
   async applyMode(): Promise<void> {
-    const nowMs = this.#clock.nowMs()
-    const { asked, deadlineMs } = await applyProofMode(this.#pool, { ...this.#options, nowMs })
-    for (const [account, domains] of Map.groupBy(asked, (domain) => domain.account)) {
-      void this.#tellAsked(
-        account,
-        domains.map(({ name }) => name),
-        deadlineMs,
-      )
-    }
+    await applyProofMode(this.#pool, { ...this.#options, nowMs: this.#clock.nowMs() })
   }
 
   async run({ key }: Task): Promise<number | null> {

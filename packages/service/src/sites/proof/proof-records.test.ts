@@ -17,6 +17,15 @@ it('a TXT record may stand at the name and at its parents with at least two labe
   assert.deepEqual([deep.length, deep.at(-1)], [8, '_prepaint.h.i.example.com'])
 })
 
+it('a TXT record of a name below which a registry registers names proves none of them', () => {
+  const names = (name: string) => recordNames(name as DomainName)
+  assert.deepEqual(names('www.shop.co.uk'), ['_prepaint.www.shop.co.uk', '_prepaint.shop.co.uk'])
+  assert.deepEqual(names('shop.com.au'), ['_prepaint.shop.com.au'])
+  assert.deepEqual(names('co.uk'), ['_prepaint.co.uk'])
+  assert.deepEqual(names('www.web.de'), ['_prepaint.www.web.de', '_prepaint.web.de'])
+  assert.deepEqual(names('www.co.com'), ['_prepaint.www.co.com', '_prepaint.co.com'])
+})
+
 it('the records that an owner is shown are found where they are put', () => {
   const { dns, file, meta } = proofRecords('shop.example.com' as DomainName, TOKEN)
   assert.deepEqual(dns, {

@@ -36,12 +36,27 @@ function proofLine(token: string): string {
   return `prepaint-proof=${token}`
 }
 
-/** The names at which the TXT record may stand: of the domain, and of its parents with at least two labels. */
+/**
+ * Second labels below which registries of countries register names: `shop.co.uk` is nobody's but its owner's, and `co.uk` is of all.
+ * Only what no company uses as its own name is among them.
+ */
+const OF_REGISTRIES = new Set('ac co com edu go gob gouv gov gv ltd mil ne net nom or org plc sch'.split(' '))
+
+function isOfRegistry(labels: readonly string[]): boolean {
+  const [second = '', top = ''] = labels
+  return labels.length === 2 && top.length === 2 && OF_REGISTRIES.has(second)
+}
+
+/**
+ * The names at which the TXT record may stand: of the domain, and of its parents with at least two labels, unless a registry gives
+ * names below them to anybody.
+ */
 export function recordNames(name: DomainName): string[] {
   const labels = name.split('.')
   const names: string[] = []
   for (let at = 0; at <= labels.length - 2 && names.length < MOST_PARENTS; at++) {
-    names.push(`_prepaint.${labels.slice(at).join('.')}`)
+    const parent = labels.slice(at)
+    if (at === 0 || !isOfRegistry(parent)) names.push(`_prepaint.${parent.join('.')}`)
   }
   return names
 }

@@ -5,6 +5,7 @@ import { record } from '@prepaint/postgres/audit'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { NOT_ASKED, type ProofState } from './judge-proof.ts'
+import { askProofLetters } from './proof-letters.ts'
 import { proofRecords, proofToken } from './proof-records.ts'
 
 /** SQL: whether the domain `d` is served. Its proof is not needed, or it is there, or there is time left. */
@@ -95,6 +96,9 @@ export async function changeProof(
     if (after.state === 'proven' && before.state !== 'proven') {
       const details = { method: after.method }
       await record(client, { account, action: 'domain.proven', domain: name, details })
+    }
+    if (after.state === 'lost' && before.state !== 'lost') {
+      await askProofLetters(client, { account, about: `lost ${id}` }, { what: 'lost', domain: name })
     }
     if (after.served !== before.served) await announceHost(client, name)
     if (after.state !== before.state) await announceAccount(client, account)
