@@ -6,23 +6,28 @@ import { wholeAccount } from '@prepaint/contract/ids.ts'
 import { ACTIONS, type Action } from '@prepaint/contract/roles.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
+import { rightsNow } from '@prepaint/service/accounts/actor.ts'
 import { putLogo } from '@prepaint/service/accounts/branding.ts'
 import { inviteMember } from '@prepaint/service/accounts/invitations.ts'
-import { createKey, createToken } from '@prepaint/service/accounts/keys.ts'
+import { createKey, createToken, revokeKey } from '@prepaint/service/accounts/keys.ts'
 import { parseLogo } from '@prepaint/service/accounts/logo.ts'
 import { addMember, findMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson, findContact, setOperator } from '@prepaint/service/accounts/persons.ts'
 import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
 import { SESSION_LIMIT, startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
+import { setAddresses } from '@prepaint/service/notifications/delivery/addresses.ts'
 import {
   createEndpoint,
   deleteEndpoint,
   updateEndpoint,
 } from '@prepaint/service/notifications/delivery/endpoints.ts'
+import { deleteDomain, updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { assertAnswer, openApi, storePages, type TestAccount } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
+import { waitingForLocks } from '../../../../test/support/database.ts'
 import { exampleRequest, NOTHING } from '../../../../test/support/example-request.ts'
+import { heldRequest } from '../../../../test/support/held-request.ts'
 import { pngOf } from '../../../../test/support/pictures.ts'
 
 const api = await openApi()
@@ -201,6 +206,166 @@ describe('every changing route of an account', () => {
       assert.doesNotMatch(JSON.stringify(entries), /pp_(live|wh|site|in|sh)_|whsec_|PRIVATE KEY/)
     })
   }
+})
+
+/** Changes that last. What only renders or deletes pages leaves nothing behind, so it is not read again. */
+const LASTING: readonly string[] = [
+  ...Object.keys(RECORDS).filter((action) => action !== 'purgeAll'),
+  ...(['createTemplate', 'updateTemplate', 'deleteTemplate', 'updateIncident'] satisfies Action[]),
+]
+
+describe('a change that lasts, while the rights of the caller end', () => {
+  type Caller = Partial<{ cookie: string; key: string }>
+
+  /** Sends the request of the document while the change of `end` is not committed yet, and commits when the request waits for it. */
+  async function refusedMeanwhile(
+    operation: (typeof changing)[number],
+    about: Awaited<ReturnType<typeof furnished>>,
+    caller: Caller,
+    end: [sql: string, id: number],
+  ) {
+    const { path, body, headers } = exampleRequest(operation, about)
+    const last = (await entriesOf(about.account, '?limit=1'))[0]?.id ?? 0
+    const client = await api.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select from account where id = $1 for no key update', [about.account.id])
+      const [sql, id] = end
+      await client.query(sql, [id])
+      const asked = api.call(operation.method, path, { ...caller, body, headers })
+      const isAnswered = Symbol('answered')
+      const first = await Promise.race([
+        until('the change waits', async () => (await waitingForLocks(api.pool)) > 0),
+        asked.then(() => isAnswered),
+      ])
+      assert.notEqual(first, isAnswered, `${operation.operationId} did not read the rights again`)
+      await client.query('commit')
+      const { status, body: refusal } = await asked
+      const { rows } = await api.pool.query(
+        'select action from audit_entry where account_id = $1 and id > $2',
+        [about.account.id, last],
+      )
+      const actions = rows.map(({ action }) => action).filter((action) => action !== 'sign_in.succeeded')
+      assert.deepEqual(actions, [])
+      return { status, error: refusal['error'] }
+    } finally {
+      client.release()
+    }
+  }
+
+  for (const operation of changing.filter(({ operationId }) => LASTING.includes(operationId))) {
+    it(`404: ${operation.operationId} of a member who is removed meanwhile`, async () => {
+      const world = await furnished()
+      const { account, cookie } = world
+      const member = await findMember(api.pool, account.id, account.email)
+      const seen = new Date(api.clock.nowMs())
+      await api.pool.query('update member set last_seen_at = $2 where id = $1', [member, seen])
+      const removal: [string, number] = ['delete from member where id = $1', member]
+      assert.deepEqual(await refusedMeanwhile(operation, world, { cookie }, removal), {
+        status: 404,
+        error: 'Account not found',
+      })
+    })
+
+    if (ACTIONS[operation.operationId as Action].right === null) continue
+    it(`401: ${operation.operationId} of an API key that is revoked meanwhile`, async () => {
+      const world = await furnished()
+      const at = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
+      const { id, key } = await createKey(api.pool, world.account.id, { name: 'x', expiresAt: null }, at)
+      await api.pool.query('update api_key set last_used_at = $2 where id = $1', [id, new Date(at.nowMs)])
+      const revocation: [string, number] = ['update api_key set revoked_at = now() where id = $1', id]
+      assert.deepEqual(await refusedMeanwhile(operation, world, { key }, revocation), {
+        status: 401,
+        error: 'Invalid API key',
+      })
+    })
+  }
+
+  it('401: an API key that is revoked while the body is on the way purges nothing', async () => {
+    const { account, domain } = await furnished()
+    const nowMs = api.clock.nowMs()
+    const at = { plans: DEFAULT_PLANS, nowMs }
+    const { id, key } = await createKey(api.pool, account.id, { name: 'x', expiresAt: null }, at)
+    const content = JSON.stringify({ domain })
+    const request = {
+      method: 'POST',
+      url: `${api.url}/api/cache/purge`,
+      headers: { 'x-api-key': key },
+      content,
+    }
+    const answer = await heldRequest(request, async () => {
+      await until('the access was checked', async () => {
+        const sql = 'select from api_key where id = $1 and last_used_at is not null'
+        return (await api.pool.query(sql, [id])).rowCount === 1
+      })
+      await revokeKey(api.pool, account.id, id, nowMs)
+    })
+    assert.deepEqual(answer, { status: 401, body: { error: 'Invalid API key' } })
+    const { rows } = await api.pool.query(
+      'select from page p join domain d on d.id = p.domain_id where d.custom_domain = $1',
+      [domain],
+    )
+    assert.equal(rows.length, 1)
+  })
+
+  it('403: a domain is not deleted by a key whose account was suspended, nor does a member change it', async () => {
+    const { account, domain } = await furnished()
+    const view = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
+    const [key] = await api.database.column<number>(
+      `select id from api_key where account_id = $1 and name = 'test'`,
+      account.id,
+    )
+    const member = await findMember(api.pool, account.id, account.email)
+    await api.pool.query('update account set suspended_at = now() where id = $1', [account.id])
+    await assert.rejects(deleteDomain(api.pool, account.id, domain, { key: key! }), {
+      code: 'account_suspended',
+    })
+    for (const by of [{ key: key! }, { member, role: 'owner' as const }]) {
+      await assert.rejects(updateDomain(api.pool, account.id, domain, { isActive: false, by }, view), {
+        code: 'account_suspended',
+      })
+    }
+  })
+
+  it('a key of another account, and one that is limited to other domains, change no domain', async () => {
+    const { account, domain } = await furnished()
+    const other = await api.account('agency_plus')
+    const second = await api.domain(account, `second-${worlds}.example.com`)
+    const at = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
+    const make = (of: TestAccount, domains: string[] | null) =>
+      createKey(api.pool, of.id, { name: 'x', expiresAt: null, domains }, at)
+    const foreign = await make(other, null)
+    const limited = await make(account, [second.name])
+    for (const [by, code] of [
+      [{ key: foreign.id }, 'invalid_api_key'],
+      [{ key: limited.id }, 'domain_not_found'],
+    ] as const) {
+      await assert.rejects(deleteDomain(api.pool, account.id, domain, by), { code })
+      await assert.rejects(updateDomain(api.pool, account.id, domain, { isActive: false, by }, at), { code })
+    }
+    await assert.rejects(setAddresses(api.pool, account.id, [], { key: limited.id }), {
+      code: 'key_limited',
+    })
+    await updateDomain(api.pool, account.id, second.name, { isActive: false, by: { key: limited.id } }, at)
+  })
+
+  it('the revocation of a key waits for the change that is under way, and the next one is refused', async () => {
+    const { account, domain } = await furnished()
+    const at = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
+    const { id: key } = await createKey(api.pool, account.id, { name: 'x', expiresAt: null }, at)
+    const client = await api.pool.connect()
+    try {
+      await client.query('begin')
+      assert.equal(await rightsNow(client, account.id, { key }, 'updateDomain'), null)
+      const revoking = revokeKey(api.pool, account.id, key, at.nowMs)
+      await until('it waits', async () => (await waitingForLocks(api.pool)) >= 1)
+      await client.query('commit')
+      await revoking
+    } finally {
+      client.release()
+    }
+    await assert.rejects(deleteDomain(api.pool, account.id, domain, { key }), { code: 'invalid_api_key' })
+  })
 })
 
 describe('what is recorded', async () => {

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
-import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { type DomainName, type PersonId, wholeAccount } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
@@ -36,6 +33,7 @@ import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { assertAnswer, cookieOf, openApi, type TestAccount, valuesOf } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { waitingForLocks } from '../../../../test/support/database.ts'
+import { heldRequest } from '../../../../test/support/held-request.ts'
 
 const HOME = { 'sec-fetch-site': 'same-origin' }
 const PASSWORD = 'correct horse'
@@ -300,21 +298,22 @@ describe('a request whose member loses rights while its body is on the way', () 
     meanwhile: () => Promise<unknown>,
   ) {
     await api.pool.query('update member set last_seen_at = null where id = $1', [id])
-    const content = JSON.stringify(body)
-    const headers = { ...HOME, cookie, 'content-type': 'application/json', 'content-length': content.length }
-    const request = http.request(api.url + path, { method, headers, agent: false })
-    request.flushHeaders()
-    await until('the access was checked', async () => {
-      const { rowCount } = await api.pool.query(
-        'select from member where id = $1 and last_seen_at is not null',
-        [id],
-      )
-      return rowCount === 1
+    const request = {
+      method,
+      url: api.url + path,
+      headers: { ...HOME, cookie },
+      content: JSON.stringify(body),
+    }
+    return heldRequest(request, async () => {
+      await until('the access was checked', async () => {
+        const { rowCount } = await api.pool.query(
+          'select from member where id = $1 and last_seen_at is not null',
+          [id],
+        )
+        return rowCount === 1
+      })
+      await meanwhile()
     })
-    await meanwhile()
-    request.end(content)
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-    return { status: response.statusCode!, body: JSON.parse(await text(response)) as object }
   }
   const lowered = (owner: string, id: number, role: string) => async () => {
     const answer = await api.call('PUT', `/api/members/${id}`, { cookie: owner, body: { role } })
@@ -355,6 +354,45 @@ describe('a request whose member loses rights while its body is on the way', () 
     assert.equal((await listKeys(api.pool, account.id, api.clock.nowMs())).length, 1)
   })
 
+  it('401: a session that was ended, as that of a stolen cookie, makes no key and changes no login', async () => {
+    const { account, owner } = await teamOf()
+    for (const [method, path, body] of [
+      ['POST', '/api/keys', { name: 'stays' }],
+      ['PUT', '/api/person', { name: 'Mallory' }],
+    ] as const) {
+      const email = newEmail()
+      const stolen = await joined(owner, email, { role: 'admin' })
+      const end = () => api.call('DELETE', '/api/sessions', { cookie: stolen.cookie })
+      assert.deepEqual(await held(method, path, stolen, body, end), {
+        status: 401,
+        body: { error: 'Sign in first' },
+      })
+      assert.equal((await findPersonByEmail(api.pool, email)).name, null)
+    }
+    const ended = await joined(owner, newEmail(), { role: 'admin' })
+    const end = () => api.call('DELETE', `/api/members/${ended.id}/sessions`, { cookie: owner })
+    const key = await held('POST', '/api/keys', ended, { name: 'stays' }, end)
+    assert.deepEqual(key, { status: 401, body: { error: 'Sign in first' } })
+    assert.equal((await listKeys(api.pool, account.id, api.clock.nowMs())).length, 1)
+  })
+
+  it('403: an operator who is one no more makes no other one', async () => {
+    const { owner } = await teamOf()
+    const email = newEmail()
+    const lost = await joined(owner, email, { role: 'viewer' })
+    const { id } = await findPersonByEmail(api.pool, email)
+    await api.pool.query('update person set is_operator = true where id = $1', [id])
+    const friendEmail = newEmail()
+    await joined(owner, friendEmail, { role: 'viewer' })
+    const friend = await findPersonByEmail(api.pool, friendEmail)
+    const path = `/api/operator/persons/${friend.id}`
+    const answer = await held('PUT', path, lost, { is_operator: true }, () =>
+      setOperator(api.pool, id, false),
+    )
+    assert.equal(answer.status, 403)
+    assert.equal((await findPersonByEmail(api.pool, friendEmail)).is_operator, false)
+  })
+
   it('each change of members and invitations reads the role again', async () => {
     const { account, owner, you } = await teamOf()
     const { id: admin } = await joined(owner, newEmail(), { role: 'admin' })
@@ -385,13 +423,13 @@ describe('a request whose member loses rights while its body is on the way', () 
 
   const changesOfDomain = (account: TestAccount, domain: DomainName, actor: Actor) => [
     () => createToken(api.pool, account.id, domain, 'late', DEFAULT_PLANS, actor),
-    () => createSiteToken(api.pool, account.id, domain, { author: '', nowMs: api.clock.nowMs(), actor }),
+    () => createSiteToken(api.pool, account.id, domain, { author: '', nowMs: api.clock.nowMs(), by: actor }),
     () =>
       updateDomain(
         api.pool,
         account.id,
         domain,
-        { isActive: false, actor },
+        { isActive: false, by: actor },
         { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() },
       ),
   ]

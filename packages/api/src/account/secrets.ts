@@ -17,7 +17,7 @@ import {
   revokeToken,
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
-import { actorOf, memberCaller } from '../http/access.ts'
+import { changerOf, memberCaller } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameWithin } from '../http/routes.ts'
@@ -62,7 +62,7 @@ export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptio
     refuses: ['api_key_not_found'],
     handler: async ({ account }, request, reply) => {
       const id = numberFrom(request.params.id, 'api_key_not_found')
-      await revokeKey(pool, account, id, clock.nowMs())
+      await revokeKey(pool, account, id, clock.nowMs(), changerOf(request))
       return reply.code(204).send(null)
     },
   })
@@ -96,7 +96,7 @@ export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOpt
     handler: async (scope, request, reply) => {
       const domain = await domainNameWithin(pool, scope, request.params.domain)
       const { name } = request.body
-      const made = await createToken(pool, scope.account, domain, name, plans, actorOf(request))
+      const made = await createToken(pool, scope.account, domain, name, plans, changerOf(request))
       return reply.code(201).send(made)
     },
   })
@@ -108,7 +108,7 @@ export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOpt
     refuses: ['webhook_token_not_found'],
     handler: async (scope, request, reply) => {
       const id = numberFrom(request.params.id, 'webhook_token_not_found')
-      await revokeToken(pool, scope, id, clock.nowMs())
+      await revokeToken(pool, scope, id, clock.nowMs(), changerOf(request))
       return reply.code(204).send(null)
     },
   })

@@ -9,6 +9,7 @@ import {
   supplyCertificate,
   withdrawCertificate,
 } from '@prepaint/service/certificates/own-certificate.ts'
+import { changerOf } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameWithin } from '../http/routes.ts'
@@ -42,6 +43,7 @@ export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiP
         domain,
         { chain, key },
         clock.nowMs(),
+        changerOf(request),
       )
       await caughtUp()
       return { domain, ...view }
@@ -58,7 +60,8 @@ export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiP
     },
     handler: async (scope, request) => {
       const domain = await domainNameWithin(pool, scope, request.params.domain)
-      const deleted = await withdrawCertificate(pool, scope.account, domain, clock.nowMs())
+      const by = changerOf(request)
+      const deleted = await withdrawCertificate(pool, scope.account, domain, clock.nowMs(), by)
       await caughtUp()
       return { domain, deleted }
     },

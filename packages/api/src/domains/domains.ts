@@ -21,7 +21,7 @@ import {
 } from '@prepaint/service/sites/domain-changes.ts'
 import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
 import { z } from 'zod'
-import { authorOf, callerOf, isClient, memberOrKey } from '../http/access.ts'
+import { authorOf, callerOf, changerOf, isClient } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameFrom, domainNameWithin, ownedDomain } from '../http/routes.ts'
@@ -85,7 +85,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
 
       const { account } = callerOf(request)
       const input = { name: name.name, originUrl, proof: domainProof }
-      const domain = await createDomain(pool, account, input, view())
+      const domain = await createDomain(pool, account, input, view(), changerOf(request))
       await proofs.settle({ id: domain.id, account, name: name.name })
       await caughtUp()
       reply.code(201)
@@ -130,8 +130,8 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const author = authorOf(request)
       const refreshes = request.query.refresh === 'true'
-      const actor = memberOrKey(request)
-      const change = { originUrl, isActive, settings, vault, author, actor, refreshes }
+      const by = changerOf(request)
+      const change = { originUrl, isActive, settings, vault, author, by, refreshes }
       const changed = await updateWithNotes(pool, scope.account, domain.name, change, view())
       await caughtUp()
       return changed
@@ -145,7 +145,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
     response: { 200: jsonResponse('What was removed', deleteDomainAnswer) },
     handler: async (scope, request) => {
       const name = await domainNameWithin(pool, scope, request.params.domain)
-      const deleted = await deleteDomain(pool, scope.account, name)
+      const deleted = await deleteDomain(pool, scope.account, name, changerOf(request))
       await caughtUp()
       return { deleted }
     },

@@ -5,7 +5,7 @@ import {
   siteTokenAnswer,
 } from '@prepaint/contract/api/fronts.ts'
 import { createSiteToken, findSiteToken, revokeSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
-import { actorOf, authorOf } from '../http/access.ts'
+import { authorOf, changerOf } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameWithin } from '../http/routes.ts'
@@ -36,7 +36,7 @@ export function siteToken(app: ApiApp, { clock, pool }: ApiParts): void {
     refuses: ['domain_not_found'],
     handler: async (scope, request, reply) => {
       const domain = await domainNameWithin(pool, scope, request.params.domain)
-      const made = { author: authorOf(request), nowMs: clock.nowMs(), actor: actorOf(request) }
+      const made = { author: authorOf(request), nowMs: clock.nowMs(), by: changerOf(request) }
       return reply.code(201).send(await createSiteToken(pool, scope.account, domain, made))
     },
   })
@@ -48,7 +48,7 @@ export function siteToken(app: ApiApp, { clock, pool }: ApiParts): void {
     refuses: ['domain_not_found'],
     handler: async (scope, request) => {
       const domain = await domainNameWithin(pool, scope, request.params.domain)
-      await revokeSiteToken(pool, scope.account, domain, clock.nowMs())
+      await revokeSiteToken(pool, scope.account, domain, clock.nowMs(), changerOf(request))
       return { deleted: { domain } }
     },
   })

@@ -8,7 +8,7 @@ import { type Acting, actAs, whoActs } from '@prepaint/postgres/audit/acting.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service/accounts/access.ts'
-import type { Actor } from '@prepaint/service/accounts/actor.ts'
+import type { Actor, Changer } from '@prepaint/service/accounts/actor.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import { findExpired, findShared, type Shared } from '@prepaint/service/accounts/share-links.ts'
 import { type Entry, type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
@@ -150,6 +150,11 @@ export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, opti
     }
   })
 
+  // A client can take a minute for the body. Meanwhile its session may have been ended, because somebody stole the cookie.
+  app.addHook('preHandler', async (request, reply) => {
+    if (hasBody(request)) await checks.again(request, reply)
+  })
+
   // Body parsers run outside of what came before, so this is the last hook before the handler.
   app.addHook('preHandler', (request, _reply, done) => actAs(actingOf(request, parts), done))
 
@@ -180,6 +185,10 @@ function checkCaller(caller: Caller, { action, mayUse }: FastifyContextConfig): 
   const { role, domains } = member
   if (!hasRole(role, needs)) throw new AppError('role_forbidden', { fields: { role, needs } })
   if (isAccountWide && domains !== null) throw new AppError('role_limited')
+}
+
+function hasBody({ raw: { headers } }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 const SHARE_HEADER = 'x-share-token'
@@ -297,9 +306,10 @@ export function actorOf(request: FastifyRequest): Actor {
   return { member: member.member, role: member.role }
 }
 
-/** As `actorOf`; null for an API key. */
-export function memberOrKey(request: FastifyRequest): Actor | null {
-  return callerOf(request).member === null ? null : actorOf(request)
+/** Who makes a change, as the service takes it: it reads again what the member or API key may do. */
+export function changerOf(request: FastifyRequest): Exclude<Changer, null> {
+  const { keyId } = callerOf(request)
+  return keyId === null ? actorOf(request) : { key: keyId }
 }
 
 const ACCOUNT_HEADER = 'x-prepaint-account'
@@ -348,21 +358,50 @@ class AccessChecks {
     this.#publicUrl = publicUrl
   }
 
-  /** Returns the session of the cookie. Null if not signed in, or if an API key was sent. Throws `cross_site`. */
-  async session(request: FastifyRequest, reply: FastifyReply): Promise<Session | null> {
+  /**
+   * Returns the session of the cookie, in the account that the request names. Null if not signed in, or if an API key was sent. Throws
+   * `cross_site`.
+   */
+  async session(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account = namedAccount(request),
+  ): Promise<Session | null> {
     if (request.headers['x-api-key'] !== undefined) return null
     const token = sessionToken(request, this.#publicUrl)
     if (token === undefined) return null
     const { access } = request.routeOptions.config
     // What acts on an account acts on no other than the chosen one.
     const orAnother = access === 'person' || access === 'operator'
-    const asked = { account: namedAccount(request), orAnother }
+    const asked = { account, orAnother }
     const found = await takeSession(this.#db, token, this.#clock.nowMs(), asked)
     if (found === null) return null
     checkSameSite(request)
     const { session, renewed } = found
     if (renewed) setSessionCookie(reply, this.#publicUrl, token)
     return session
+  }
+
+  /**
+   * Checks the session or API key once more, and reads again what it may do. Only how long ago the person proved who it is stays as it
+   * was. Throws as the first check; `account_not_found` if the person is in the account no longer.
+   */
+  async again(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { caller, session, routeOptions } = request
+    const { access } = routeOptions.config
+    if (session !== null) {
+      const account = caller?.account ?? namedAccount(request)
+      const now = await this.session(request, reply, account)
+      if (now === null) throw new AppError('sign_in_required')
+      if (access === 'operator' && !now.isOperator) throw new AppError('operator_required')
+      request.session = now
+      if (caller === null) return
+      request.caller = this.member(now)
+      checkCaller(request.caller, routeOptions.config)
+    } else if (caller !== null && caller.keyId !== null) {
+      request.caller = await this.key(request.headers['x-api-key'])
+      checkCaller(request.caller, routeOptions.config)
+    }
   }
 
   /** Returns the session's person as a member of the account of the request, on any plan. Throws the reason if it cannot enter. */

@@ -41,7 +41,7 @@ import {
 import { readReport } from '@prepaint/service/notifications/delivery/report.ts'
 import { acknowledgeIncident, listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
-import { actorNameOf, callerOf, isClient, memberOrKey } from '../http/access.ts'
+import { actorNameOf, callerOf, changerOf, isClient } from '../http/access.ts'
 import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, ownedDomain } from '../http/routes.ts'
@@ -82,7 +82,7 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
       const { acknowledged, note = null } = request.body
       const id = numberFrom(request.params.id, 'incident_not_found')
       const by = acknowledged ? { by: actorNameOf(request), note: note?.trim() || null } : null
-      const incident = await acknowledgeIncident(pool, scope, id, by)
+      const incident = await acknowledgeIncident(pool, scope, id, by, changerOf(request))
       if (incident === null) throw new AppError('incident_not_found')
       return { incident }
     },
@@ -103,7 +103,7 @@ export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): v
     response: addresses,
     handler: async ({ account }, request) => {
       const { emails } = request.body
-      return { emails: await setAddresses(pool, account, emails, memberOrKey(request)), by_mail }
+      return { emails: await setAddresses(pool, account, emails, changerOf(request)), by_mail }
     },
   })
 
@@ -157,7 +157,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
     handler: async ({ account }, request, reply) => {
       const { body } = request
       await checkEndpoint(body.url)
-      const making = createEndpoint(pool, vault, account, body, memberOrKey(request))
+      const making = createEndpoint(pool, vault, account, body, changerOf(request))
       const endpoint = await making.catch((cause) => {
         throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
       })
@@ -176,7 +176,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
       if (is_active === true) requireEndpoints(callerOf(request).plan)
       const id = endpointOf(request)
       if (url !== undefined) await checkEndpoint(url)
-      return { endpoint: await updateEndpoint(pool, account, id, request.body) }
+      return { endpoint: await updateEndpoint(pool, account, id, request.body, changerOf(request)) }
     },
   })
 
@@ -188,7 +188,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts)
       200: jsonResponse('What was removed', deleteEndpointAnswer),
     },
     handler: async ({ account }, request) => ({
-      deleted: await deleteEndpoint(pool, account, endpointOf(request)),
+      deleted: await deleteEndpoint(pool, account, endpointOf(request), changerOf(request)),
     }),
   })
 

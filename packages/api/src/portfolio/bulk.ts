@@ -9,13 +9,13 @@ import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { purgeDomains } from '@prepaint/pages/store/purge.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
-import type { Actor } from '@prepaint/service/accounts/actor.ts'
+import type { Changer } from '@prepaint/service/accounts/actor.ts'
 import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { changeTags } from '@prepaint/service/sites/tags.ts'
 import { changesOf, findTemplate } from '@prepaint/service/sites/templates.ts'
 import type { z } from 'zod'
-import { authorOf, callerOf, memberOrKey } from '../http/access.ts'
+import { authorOf, callerOf, changerOf } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
@@ -47,7 +47,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         const parsed = parseDomainName(given)
         return { given, domain: (parsed.ok && owned.get(parsed.name)) || null }
       })
-      const by = { author: authorOf(request), actor: memberOrKey(request) }
+      const by = { author: authorOf(request), by: changerOf(request) }
       const act = await actOf(body, scope, wanted, by)
       const results: BulkResult[] = []
       const done = new Map<DomainId, Omit<BulkResult, 'domain'>>()
@@ -79,7 +79,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
     body: Body,
     { account }: Scope,
     wanted: readonly { domain: OwnedDomain | null }[],
-    by: { author: string; actor: Actor | null },
+    by: { author: string; by: Changer },
   ): Promise<Act> {
     const view = () => ({ plans, nowMs: clock.nowMs() })
     switch (body.action) {
@@ -91,7 +91,11 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
           })
         }
         const ids = wanted.flatMap(({ domain }) => domain?.id ?? [])
-        const refusals = await changeTags(pool, account, ids, body)
+        const refusals = await changeTags(pool, account, ids, {
+          add: body.add,
+          remove: body.remove,
+          by: by.by,
+        })
         return async ({ id }) => {
           const refusal = refusals.get(id)
           if (refusal !== undefined) throw refusal

@@ -14,7 +14,7 @@ import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { problemsOf } from '@prepaint/contract/validation.ts'
 import { type GivenDomain, importDomains } from '@prepaint/service/sites/import-domains.ts'
 import { listTemplates } from '@prepaint/service/sites/templates.ts'
-import { authorOf } from '../http/access.ts'
+import { authorOf, changerOf } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
@@ -42,6 +42,7 @@ export function imports(app: ApiApp, parts: ApiParts, { domainProof, plans }: Ap
       const asked = {
         account,
         author: authorOf(request),
+        by: changerOf(request),
         isDryRun: dryRun === 'true',
         isPartial: partial === 'true',
         proof: domainProof,

@@ -1,5 +1,6 @@
 import { listTagsAnswer, replaceTagsAnswer, replaceTagsBody } from '@prepaint/contract/api/tags.ts'
 import { listTags, replaceTags } from '@prepaint/service/sites/tags.ts'
+import { changerOf } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainRoutes } from '../http/routes.ts'
@@ -21,7 +22,7 @@ export function tags(app: ApiApp, { pool }: ApiParts): void {
     response: { 200: jsonResponse('The tags after the change', replaceTagsAnswer) },
     handler: async (domain, request) => {
       const { tags: given } = request.body
-      await replaceTags(pool, domain.account, domain.id, given)
+      await replaceTags(pool, domain.account, domain.id, given, changerOf(request))
       return { tags: given }
     },
   })

@@ -17,6 +17,7 @@ import {
   updateTemplate,
 } from '@prepaint/service/sites/templates.ts'
 import { refuseSelectors } from '../domains/refuse-selectors.ts'
+import { changerOf } from '../http/access.ts'
 import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, ownedDomain } from '../http/routes.ts'
@@ -39,7 +40,7 @@ export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
     response: { 201: jsonResponse('The template', templateAnswer) },
     handler: async ({ account }, request, reply) => {
       await check(request.body.settings)
-      const template = await createTemplate(pool, account, request.body)
+      const template = await createTemplate(pool, account, request.body, changerOf(request))
       reply.code(201)
       return { template }
     },
@@ -54,7 +55,7 @@ export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
     handler: async ({ account }, request) => {
       const id = idFrom(request.params.id)
       await check(request.body.settings)
-      return { template: await updateTemplate(pool, account, id, request.body) }
+      return { template: await updateTemplate(pool, account, id, request.body, changerOf(request)) }
     },
   })
 
@@ -64,7 +65,7 @@ export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
     refuses: ['template_not_found'],
     response: { 200: jsonResponse('What was deleted', deletedTemplateAnswer) },
     handler: async ({ account }, request) => ({
-      deleted: await deleteTemplate(pool, account, idFrom(request.params.id)),
+      deleted: await deleteTemplate(pool, account, idFrom(request.params.id), changerOf(request)),
     }),
   })
 

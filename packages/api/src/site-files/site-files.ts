@@ -22,11 +22,13 @@ import {
   replaceRedirects,
 } from '@prepaint/pages/site-files/stored-redirects.ts'
 import { listVersions, readVersion } from '@prepaint/pages/site-files/versions.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { domainRightsNow } from '@prepaint/service/accounts/actor.ts'
 import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { authorOf, memberOrKey } from '../http/access.ts'
+import { authorOf, changerOf } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -78,8 +80,10 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiParts): void {
         const fields = lines.length > 0 ? { lines } : {}
         throw new AppError('invalid_field', { word, fields, problems })
       }
-      const by = { author: authorOf(request), ifMatch: request.headers['if-match'] }
-      await replaceRedirects(pool, domain, checked.redirects, by)
+      const rights = { by: changerOf(request), domain: domain.id }
+      const admit = (client: Queryable) => domainRightsNow(client, domain.account, rights, 'replaceRedirects')
+      const how = { author: authorOf(request), ifMatch: request.headers['if-match'], admit }
+      await replaceRedirects(pool, domain, checked.redirects, how)
       await caughtUp()
       return list(domain, request, reply)
     },
@@ -146,7 +150,7 @@ function versions(app: ApiApp, { caughtUp, clock, pool }: ApiParts, { plans }: A
     refuses: ['invalid_field', ...refuses],
     response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
     handler: async (domain, request) => {
-      const by = { domain, author: authorOf(request), actor: memberOrKey(request) }
+      const by = { domain, author: authorOf(request), by: changerOf(request) }
       const view = { plans, nowMs: clock.nowMs() }
       const made = await restoreVersion(pool, by, versionId(request.params.id), view)
       await caughtUp()

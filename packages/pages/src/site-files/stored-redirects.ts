@@ -71,14 +71,22 @@ export function redirectsETag(redirects: readonly Redirect[]): string {
   return `"${etagOf(JSON.stringify(redirects.map(({ from, to, status }) => [from, to, status])))}"`
 }
 
-/** Replaces the list. The caller has checked it. `ifMatch`: throws `changed_meanwhile` unless it names the present list. */
+/**
+ * Replaces the list. The caller has checked it. `ifMatch`: throws `changed_meanwhile` unless it names the present list. `admit`: reads
+ * in the transaction whether the one who asks may still do it, and throws if not.
+ */
 export async function replaceRedirects(
   pool: pg.Pool,
   domain: Domain,
   redirects: readonly Redirect[],
-  { author, ifMatch }: { author: string; ifMatch?: string | undefined },
+  {
+    author,
+    ifMatch,
+    admit,
+  }: { author: string; ifMatch?: string | undefined; admit?: (client: Queryable) => Promise<void> },
 ): Promise<void> {
   await retriedTransaction(pool, async (client) => {
+    await admit?.(client)
     const { rows } = await client.query<{ account_id: AccountId }>(
       'select account_id from domain where id = $1 for no key update',
       [domain.id],

@@ -6,7 +6,7 @@ import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans
 import { record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { type Actor, checkReach, rightsNow, roleNow } from './actor.ts'
+import { type Changer, checkReach, rightsNow, roleNow } from './actor.ts'
 import { createSecret, parseSecretName } from './secrets.ts'
 
 // API keys of accounts and webhook tokens of domains share one implementation.
@@ -24,6 +24,7 @@ const KINDS = {
        order by d.custom_domain) end as domains`,
     ofAccount: 's.account_id = $1 and $3::integer[] is null',
     domainName: 'null::text',
+    action: 'revokeKey',
     revoked: 'key.revoked',
     most: ACTIVE_KEY_LIMIT,
     limitReached: 'api_key_limit',
@@ -36,6 +37,7 @@ const KINDS = {
     ofAccount:
       's.domain_id in (select id from domain where account_id = $1 and ($3::integer[] is null or id = any ($3)))',
     domainName: '(select custom_domain from domain where id = s.domain_id)',
+    action: 'revokeToken',
     revoked: 'token.revoked',
     most: ACTIVE_TOKEN_LIMIT,
     limitReached: 'webhook_token_limit',
@@ -163,12 +165,12 @@ export async function createToken(
   domain: DomainName,
   rawName: string,
   plans: PlanCatalogue,
-  actor: Actor | null = null,
+  by: Changer = null,
 ): Promise<{ id: number; name: string; token: string }> {
   const name = parseSecretName(rawName)
   const { raw, hash, hint } = createSecret('pp_wh_')
   return transaction(pool, async (client) => {
-    const within = await rightsNow(client, account, actor, 'createToken')
+    const within = await rightsNow(client, account, by, 'createToken')
     const { rows } = await client.query<{ id: DomainId; plan: string }>(
       `select d.id, a.plan from domain d join account a on a.id = d.account_id
        where d.account_id = $1 and d.custom_domain = $2 for no key update of d`,
@@ -277,14 +279,26 @@ function shown({ id, name, hint, created_at, last_used_at, revoked_at }: Row): S
   }
 }
 
-/** Applies to the next request on every node. Idempotent. Throws `api_key_not_found`. */
-export function revokeKey(pool: pg.Pool, account: AccountId, id: number, nowMs: number): Promise<void> {
-  return revoke(pool, 'api_key', { account, domains: null }, id, nowMs)
+/** Applies to the next request on every node. Idempotent. Throws `api_key_not_found` and as `rightsNow`. */
+export function revokeKey(
+  pool: pg.Pool,
+  account: AccountId,
+  id: number,
+  nowMs: number,
+  by: Changer = null,
+): Promise<void> {
+  return revoke(pool, 'api_key', { account, domains: null }, id, { nowMs, by })
 }
 
-/** Applies to the next request on every node. Idempotent. Throws `webhook_token_not_found`. */
-export function revokeToken(pool: pg.Pool, scope: Scope, id: number, nowMs: number): Promise<void> {
-  return revoke(pool, 'webhook_token', scope, id, nowMs)
+/** Applies to the next request on every node. Idempotent. Throws `webhook_token_not_found` and as `rightsNow`. */
+export function revokeToken(
+  pool: pg.Pool,
+  scope: Scope,
+  id: number,
+  nowMs: number,
+  by: Changer = null,
+): Promise<void> {
+  return revoke(pool, 'webhook_token', scope, id, { nowMs, by })
 }
 
 async function revoke(
@@ -292,14 +306,15 @@ async function revoke(
   kind: Kind,
   { account, domains }: Scope,
   id: number,
-  nowMs: number,
+  { nowMs, by }: { nowMs: number; by: Changer },
 ): Promise<void> {
-  const { ofAccount, notFound, domainName, revoked } = KINDS[kind]
+  const { action, ofAccount, notFound, domainName, revoked } = KINDS[kind]
   await transaction(pool, async (client) => {
+    const within = await rightsNow(client, account, by, action)
     const { rows } = await client.query<{ name: string; domain: string | null; ended: boolean }>(
       `select s.name, ${domainName} as domain, s.revoked_at is not null as ended
          from ${kind} s where ${ofAccount} and s.id = $2::bigint for update of s`,
-      [account, id, domains],
+      [account, id, by === null ? domains : within],
     )
     const secret = rows[0]
     if (secret === undefined) throw new AppError(notFound)

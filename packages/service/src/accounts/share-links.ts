@@ -140,10 +140,11 @@ export async function revokeShareLink(
   return transaction(pool, async (client) => {
     await lockAccount(client, account)
     await actorNow(client, account, actor, 'revokeShareLink')
+    const within = actor.member === null ? domains : await domainsNow(client, account, actor)
     const { rows } = await client.query<{ id: number; name: string }>(
       `delete from share_link where account_id = $1 and ($2::integer[] is null or domains <@ $2) and id = $3::bigint
        returning id, name`,
-      [account, domains, id],
+      [account, within, id],
     )
     if (rows[0] === undefined) throw new AppError('share_link_not_found')
     await record(client, { account, action: 'share_link.revoked', target: rows[0].name })

@@ -4,6 +4,7 @@ import { record, SECRET } from '@prepaint/postgres/audit'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { type Changer, checkReach, rightsNow } from '../accounts/actor.ts'
 import { checkCertificate } from './certificate.ts'
 import {
   type CertificateView,
@@ -14,13 +15,14 @@ import {
 import { MasterKeyError } from './vault/master-key.ts'
 import type { Vault } from './vault/vault.ts'
 
-/** Ordering resumes when it ends. Throws `domain_not_found`, `invalid_field`, `certificates_unavailable` (no key). */
+/** Ordering resumes when it ends. Throws `domain_not_found`, `invalid_field`, `certificates_unavailable` (no key), and as `rightsNow`. */
 export async function supplyCertificate(
   deps: { pool: pg.Pool; vault: Vault },
   account: AccountId,
   name: DomainName,
   supplied: { chain: string; key: string },
   nowMs: number,
+  by: Changer = null,
 ): Promise<CertificateView> {
   const { pool, vault } = deps
   await ownedDomain(pool, account, name, 'read')
@@ -29,7 +31,9 @@ export async function supplyCertificate(
   await admitted(vault)
   const { notAfterMs } = checked.certificate
   await retriedTransaction(pool, async (client) => {
+    const within = await rightsNow(client, account, by, 'putCertificate')
     const domain = await ownedDomain(client, account, name, 'lock')
+    checkReach(within, domain.id)
     const times = { nextAtMs: notAfterMs, renewAtMs: notAfterMs }
     await storeCertificate(client, vault, domain, 'own', checked.certificate, times)
     const details = { not_after: new Date(notAfterMs).toISOString(), private_key: SECRET }
@@ -48,15 +52,18 @@ export async function foundCertificate(
   return view
 }
 
-/** Returns the removed certificate. Throws `domain_not_found` and `certificate_not_found`. */
+/** Returns the removed certificate. Throws `domain_not_found`, `certificate_not_found`, and as `rightsNow`. */
 export async function withdrawCertificate(
   pool: pg.Pool,
   account: AccountId,
   name: DomainName,
   nowMs: number,
+  by: Changer = null,
 ): Promise<NonNullable<CertificateView['certificate']>> {
   return retriedTransaction(pool, async (client) => {
+    const within = await rightsNow(client, account, by, 'deleteCertificate')
     const domain = await ownedDomain(client, account, name, 'lock')
+    checkReach(within, domain.id)
     const { certificate } = await foundCertificate(client, account, name)
     if (certificate === null || !(await removeCertificate(client, domain, nowMs))) {
       throw new AppError('certificate_not_found')

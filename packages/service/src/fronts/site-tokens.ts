@@ -3,7 +3,7 @@ import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { type Actor, checkReach, rightsNow } from '../accounts/actor.ts'
+import { type Changer, checkReach, rightsNow } from '../accounts/actor.ts'
 import { createSecret } from '../accounts/secrets.ts'
 
 /** A replaced token stays valid for this time, in which fronts get the new one. */
@@ -27,11 +27,11 @@ export async function createSiteToken(
   pool: pg.Pool,
   account: AccountId,
   domain: DomainName,
-  { author, nowMs, actor = null }: { author: string; nowMs: number; actor?: Actor | null },
+  { author, nowMs, by = null }: { author: string; nowMs: number; by?: Changer },
 ): Promise<{ token: string; replaces_until: string | null }> {
   const { raw, hash } = createSecret('pp_site_')
   return transaction(pool, async (client) => {
-    const within = await rightsNow(client, account, actor, 'createSiteToken')
+    const within = await rightsNow(client, account, by, 'createSiteToken')
     const id = await lockedDomain(client, account, domain)
     checkReach(within, id)
     const now = new Date(nowMs)
@@ -82,15 +82,19 @@ export async function findSiteToken(
   }
 }
 
-/** Ends the domain's token, and the one that it replaced. Idempotent. Throws `domain_not_found`. */
+/** Ends the domain's token, and the one that it replaced. Idempotent. Throws `domain_not_found` and as `rightsNow`. */
 export async function revokeSiteToken(
   pool: pg.Pool,
   account: AccountId,
   domain: DomainName,
   nowMs: number,
+  by: Changer = null,
 ): Promise<void> {
   await transaction(pool, async (client) => {
-    const ended = await endSiteTokens(client, account, await lockedDomain(client, account, domain), nowMs)
+    const within = await rightsNow(client, account, by, 'deleteSiteToken')
+    const id = await lockedDomain(client, account, domain)
+    checkReach(within, id)
+    const ended = await endSiteTokens(client, account, id, nowMs)
     if (ended > 0) await record(client, { account, action: 'site_token.revoked', domain })
   })
 }

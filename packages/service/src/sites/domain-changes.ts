@@ -27,7 +27,7 @@ import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import { coveredRules } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
-import { type Actor, checkReach, rightsNow } from '../accounts/actor.ts'
+import { type Changer, checkReach, domainRightsNow, rightsNow } from '../accounts/actor.ts'
 import { expectCertificate } from '../certificates/orders/order-book.ts'
 import type { Vault } from '../certificates/vault/vault.ts'
 import { endSiteTokens } from '../fronts/site-tokens.ts'
@@ -51,8 +51,8 @@ export type DeletedDomain = {
 type DomainChange = {
   originUrl?: string | undefined
   isActive?: boolean | undefined
-  /** The member who makes the change, if it is one: what it may do is read again. */
-  actor?: Actor | null | undefined
+  /** What it may do is read again. Default: nobody. */
+  by?: Changer | undefined
   /** The name of who made the change, which its versions keep. */
   author?: string | undefined
   settings?: ChangedSettings | undefined
@@ -90,16 +90,18 @@ export async function checkSiteLimit(
 
 /**
  * The caller has checked the origin. Locks the account, so that concurrent calls cannot exceed the plan.
- * Throws `site_limit` and `domain_exists`.
+ * Throws `site_limit`, `domain_exists`, and as `rightsNow`.
  */
 export async function createDomain(
   pool: pg.Pool,
   account: AccountId,
   input: NewDomain,
   view: DomainView,
+  by: Changer = null,
 ): Promise<Domain> {
   return transaction(pool, async (client) => {
     await lockAccount(client, account)
+    await rightsNow(client, account, by, 'createDomain')
     await checkSiteLimit(client, view.plans, account)
     if ((await addDomain(client, account, input, view)) === null) throw new AppError('domain_exists')
     const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
@@ -171,7 +173,7 @@ export async function updateWithin(
   view: DomainView,
 ): Promise<DomainWithSettings> {
   checkOwnBlocks(change, name)
-  const within = await rightsNow(client, account, change.actor ?? null, 'updateDomain')
+  const within = await rightsNow(client, account, change.by ?? null, 'updateDomain')
   const before = await lockDomain(client, account, name)
   checkReach(within, before.id)
   await writeChange(client, before.id, change)
@@ -385,12 +387,13 @@ function plainSettings(settings: DomainSettings): object {
 
 /**
  * Deletes jobs first: a completing render locks its job and then the domain. The other order would deadlock.
- * Throws `domain_not_found` also for a domain of another account.
+ * Throws `domain_not_found` also for a domain of another account, and as `rightsNow`.
  */
 export async function deleteDomain(
   pool: pg.Pool,
   account: AccountId,
   name: DomainName,
+  by: Changer = null,
 ): Promise<DeletedDomain> {
   const { rows: owned } = await pool.query<{ id: DomainId }>(
     'select id from domain where account_id = $1 and custom_domain = $2',
@@ -398,8 +401,10 @@ export async function deleteDomain(
   )
   const id = owned[0]?.id
   if (id === undefined) throw new AppError('domain_not_found')
+  await domainRightsNow(pool, account, { by, domain: id }, 'deleteDomain')
   await purgeAhead(pool, id, { kind: 'all' }, 'domain-deleted')
   return retriedTransaction(pool, async (client) => {
+    await domainRightsNow(client, account, { by, domain: id }, 'deleteDomain')
     const deleted = await removeDomain(client, account, { id, name })
     const details = { origin_url: deleted.origin_url }
     await record(client, { account, action: 'domain.deleted', domain: name, details })

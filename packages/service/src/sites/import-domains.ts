@@ -7,6 +7,7 @@ import type { DomainSettings } from '@prepaint/contract/settings/domain-settings
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { type Changer, rightsNow } from '../accounts/actor.ts'
 import { addDomain, checkSiteLimit, lockAccount, updateWithin } from './domain-changes.ts'
 import type { DomainView } from './domains.ts'
 import { writeTags } from './tags.ts'
@@ -27,13 +28,14 @@ type Asked = {
   author: string
   isDryRun: boolean
   isPartial: boolean
+  by: Changer
   /** Of which domains a proof is asked. */
   proof: ProofMode
 }
 
 /**
  * Adds the domains of a file, all or none; with `isPartial`, those without an error. Throws `site_limit` if the plan has no
- * room for all lines.
+ * room for all lines, and as `rightsNow`.
  */
 export async function importDomains(
   pool: pg.Pool,
@@ -41,7 +43,7 @@ export async function importDomains(
   asked: Asked,
   view: DomainView,
 ): Promise<ImportLine[]> {
-  const { account, isDryRun, isPartial } = asked
+  const { account, by, isDryRun, isPartial } = asked
   await checkSiteLimit(pool, view.plans, account, given.length)
   const taken = await takenNames(pool, given)
   const checked = given.map((each) =>
@@ -54,6 +56,7 @@ export async function importDomains(
   try {
     return await retriedTransaction(pool, async (client) => {
       await lockAccount(client, account)
+      await rightsNow(client, account, by, 'importDomains')
       await checkSiteLimit(client, view.plans, account, given.length)
       const lines: ImportLine[] = []
       for (const each of checked) lines.push(lineOf(await added(client, each, asked, view), 'added'))

@@ -3,8 +3,9 @@ import type { DomainSettings } from '@prepaint/contract/settings/domain-settings
 import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
 import { replaceRedirects } from '@prepaint/pages/site-files/stored-redirects.ts'
 import { listVersions, readVersion, type VersionWithContent } from '@prepaint/pages/site-files/versions.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import type { Actor } from '../accounts/actor.ts'
+import { type Changer, domainRightsNow } from '../accounts/actor.ts'
 import { updateDomain } from './domain-changes.ts'
 import type { DomainView, OwnedDomain } from './domains.ts'
 
@@ -14,17 +15,20 @@ export async function restoreVersion(
   {
     domain,
     author,
-    actor = null,
-  }: { domain: OwnedDomain & { account: AccountId }; author: string; actor?: Actor | null },
+    by = null,
+  }: { domain: OwnedDomain & { account: AccountId }; author: string; by?: Changer },
   id: number,
   view: DomainView,
 ): Promise<VersionWithContent> {
   const version = await readVersion(pool, domain.id, id)
   const { kind, content } = version
-  if (kind === 'redirects') await replaceRedirects(pool, domain, content as Redirect[], { author })
-  else {
+  if (kind === 'redirects') {
+    const admit = (client: Queryable) =>
+      domainRightsNow(client, domain.account, { by, domain: domain.id }, 'restoreVersion')
+    await replaceRedirects(pool, domain, content as Redirect[], { author, admit })
+  } else {
     const settings = (kind === 'robots' ? { robots: content } : content) as Partial<DomainSettings>
-    await updateDomain(pool, domain.account, domain.name, { settings, author, actor }, view)
+    await updateDomain(pool, domain.account, domain.name, { settings, author, by }, view)
   }
   const newest = (await listVersions(pool, domain.id, kind))[0] ?? version
   return { ...newest, content }

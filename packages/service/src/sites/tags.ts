@@ -1,19 +1,22 @@
 import { tagKey, tagsProblem, uniqueTags } from '@prepaint/contract/api/tags.ts'
-import { invalidField } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, Scope } from '@prepaint/contract/ids.ts'
 import { announceAccount } from '@prepaint/postgres/announce.ts'
 import { changedFields, record } from '@prepaint/postgres/audit'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { type Changer, domainRightsNow, rightsNow } from '../accounts/actor.ts'
 
-/** `tags` are checked, and no two of them are the same. The domain is one of the account. */
+/** `tags` are checked, and no two of them are the same. The domain is one of the account. Throws as `domainRightsNow`. */
 export async function replaceTags(
   pool: pg.Pool,
   account: AccountId,
   domain: DomainId,
   tags: readonly string[],
+  by: Changer = null,
 ): Promise<void> {
   await retriedTransaction(pool, async (client) => {
+    await domainRightsNow(client, account, { by, domain }, 'replaceTags')
     await writeTags(client, account, [{ id: domain, tags }])
     await announceAccount(client, account)
   })
@@ -61,28 +64,31 @@ export async function domainsWithTag(
   return rows.map(({ id }) => id)
 }
 
-type Refused = ReturnType<typeof invalidField>
-
 /**
- * Adds and removes tags of domains of the account. Returns the domains that would have too many: their tags stay. What is
- * in both lists is removed.
+ * Adds and removes tags of domains of the account. Returns the domains that would have too many, and those out of reach by now:
+ * their tags stay. What is in both lists is removed. Throws as `rightsNow`.
  */
 export async function changeTags(
   pool: pg.Pool,
   account: AccountId,
   domains: readonly DomainId[],
-  { add = [], remove = [] }: { add?: readonly string[]; remove?: readonly string[] },
-): Promise<Map<DomainId, Refused>> {
+  { add = [], remove = [], by }: { add?: readonly string[]; remove?: readonly string[]; by: Changer },
+): Promise<Map<DomainId, AppError>> {
   const removed = new Set(remove.map(tagKey))
   return retriedTransaction(pool, async (client) => {
+    const within = await rightsNow(client, account, by, 'replaceTags')
     const { rows } = await client.query<{ id: DomainId; tags: string[] }>(
       `select d.id, coalesce(t.tags, '{}') as tags from domain d left join domain_tags t on t.domain_id = d.id
         where d.account_id = $1 and d.id = any ($2) order by d.id for no key update of d`,
       [account, domains],
     )
-    const refused = new Map<DomainId, Refused>()
+    const refused = new Map<DomainId, AppError>()
     const changed: { id: DomainId; tags: string[] }[] = []
     for (const { id, tags: before } of rows) {
+      if (within !== null && !within.includes(id)) {
+        refused.set(id, new AppError('domain_not_found'))
+        continue
+      }
       const tags = uniqueTags([...before, ...add]).filter((tag) => !removed.has(tagKey(tag)))
       const problem = tagsProblem(tags)
       if (problem === null) changed.push({ id, tags })

@@ -5,6 +5,7 @@ import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { type Changer, rightsNow } from '../accounts/actor.ts'
 import { lockAccount } from './domain-changes.ts'
 
 type Row = { id: number; name: string; settings: TemplateSettings; created_at: Date; updated_at: Date }
@@ -30,14 +31,16 @@ export async function findTemplate(db: Queryable, account: AccountId, id: number
 
 type Given = { name: string; settings: TemplateSettings }
 
-/** Throws `template_limit`, and `invalid_field` for a name that is used. */
+/** Throws `template_limit`, `invalid_field` for a name that is used, and as `rightsNow`. */
 export async function createTemplate(
   pool: pg.Pool,
   account: AccountId,
   { name, settings }: Given,
+  by: Changer,
 ): Promise<Template> {
   return transaction(pool, async (client) => {
     await lockAccount(client, account)
+    await rightsNow(client, account, by, 'createTemplate')
     await refuseUsedName(client, account, name, null)
     const { rows } = await client.query<Row>(
       `insert into settings_template (account_id, name, settings)
@@ -50,15 +53,17 @@ export async function createTemplate(
   })
 }
 
-/** Changes the template only: domains that got its settings keep them. */
+/** Changes the template only: domains that got its settings keep them. Throws `template_not_found` and as `createTemplate`. */
 export async function updateTemplate(
   pool: pg.Pool,
   account: AccountId,
   id: number,
   { name, settings }: Given,
+  by: Changer,
 ): Promise<Template> {
   return transaction(pool, async (client) => {
     await lockAccount(client, account)
+    await rightsNow(client, account, by, 'updateTemplate')
     await refuseUsedName(client, account, name, id)
     const { rows } = await client.query<Row>(
       `update settings_template set name = $3, settings = $4, updated_at = now()
@@ -69,17 +74,22 @@ export async function updateTemplate(
   })
 }
 
+/** Throws `template_not_found` and as `rightsNow`. */
 export async function deleteTemplate(
-  db: Queryable,
+  pool: pg.Pool,
   account: AccountId,
   id: number,
+  by: Changer,
 ): Promise<{ id: number; name: string }> {
-  const { rows } = await db.query<Row>(
-    `delete from settings_template where account_id = $1 and id = $2 returning ${COLUMNS}`,
-    [account, id],
-  )
-  const deleted = found(rows[0])
-  return { id: deleted.id, name: deleted.name }
+  return transaction(pool, async (client) => {
+    await rightsNow(client, account, by, 'deleteTemplate')
+    const { rows } = await client.query<Row>(
+      `delete from settings_template where account_id = $1 and id = $2 returning ${COLUMNS}`,
+      [account, id],
+    )
+    const deleted = found(rows[0])
+    return { id: deleted.id, name: deleted.name }
+  })
 }
 
 /** `own`: the template that may keep the name. */

@@ -8,7 +8,7 @@ import { record } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
-import { type Actor, rightsNow } from '../../accounts/actor.ts'
+import { type Changer, rightsNow } from '../../accounts/actor.ts'
 import { parseEmail } from '../../accounts/email.ts'
 import { domainIds } from '../../accounts/members.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
@@ -67,7 +67,7 @@ export async function setAddresses(
   pool: pg.Pool,
   account: AccountId,
   inputs: z.infer<typeof addressesSchema>,
-  actor: Actor | null = null,
+  by: Changer = null,
 ): Promise<Address[]> {
   const emails = inputs.map(({ email }) => parseEmail(email))
   for (const [at, email] of emails.entries()) {
@@ -78,7 +78,7 @@ export async function setAddresses(
   }
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
-    await rightsNow(client, account, actor, 'putNotifications')
+    await rightsNow(client, account, by, 'putNotifications')
     const before = await listAddresses(client, wholeAccount(account))
     const others = `account_id = $1 and format = 'mail' and lower(address) <> all ($2::text[])`
     await client.query(`delete from channel where ${others}`, [account, emails])

@@ -12,7 +12,7 @@ import { changedFields, record, SECRET } from '@prepaint/postgres/audit'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
-import { type Actor, rightsNow } from '../../accounts/actor.ts'
+import { type Changer, rightsNow } from '../../accounts/actor.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 
 const ENDPOINTS_LIMIT = 5
@@ -42,7 +42,7 @@ export async function createEndpoint(
   vault: Vault,
   account: AccountId,
   input: z.infer<typeof newEndpointSchema>,
-  actor: Actor | null = null,
+  by: Changer = null,
 ): Promise<Endpoint & { secret: string }> {
   const { url, format = 'standard', events = EVENT_TYPES.filter((type) => type !== 'report.weekly') } = input
   const secret = randomBytes(32)
@@ -50,7 +50,7 @@ export async function createEndpoint(
   await vault.admit()
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
-    await rightsNow(client, account, actor, 'createEndpoint')
+    await rightsNow(client, account, by, 'createEndpoint')
     const { rows } = await client.query<{ id: number; used: number }>(
       `select nextval(pg_get_serial_sequence('channel', 'id'))::integer as id, count(*)::integer as used
          from channel where ${OWN}`,
@@ -69,14 +69,16 @@ export async function createEndpoint(
   })
 }
 
-/** Throws `endpoint_not_found`. */
+/** Throws `endpoint_not_found` and as `rightsNow`. */
 export async function updateEndpoint(
   pool: pg.Pool,
   account: AccountId,
   id: number,
   { url, events, is_active: isActive }: z.infer<typeof endpointChangeSchema>,
+  by: Changer = null,
 ): Promise<Endpoint> {
   return transaction(pool, async (client) => {
+    await rightsNow(client, account, by, 'updateEndpoint')
     const { rows: before } = await client.query<Endpoint>(
       `select ${FIELDS} from channel where ${OWN} and id = $2::bigint for update`,
       [account, id],
@@ -123,13 +125,15 @@ export async function cancelWaitingOfDomain(client: Queryable, domain: DomainId)
   await client.query(sql, [domain])
 }
 
-/** Its deliveries are deleted too. Throws `endpoint_not_found`. */
+/** Its deliveries are deleted too. Throws `endpoint_not_found` and as `rightsNow`. */
 export async function deleteEndpoint(
   pool: pg.Pool,
   account: AccountId | null,
   id: number,
+  by: Changer = null,
 ): Promise<{ id: number; url: string }> {
   return transaction(pool, async (client) => {
+    if (account !== null) await rightsNow(client, account, by, 'deleteEndpoint')
     const { rows } = await client.query<{ id: number; url: string; account_id: AccountId }>(
       `delete from channel where ${OWN} and id = $2::bigint returning id, address as url, account_id`,
       [account, id],

@@ -3,9 +3,10 @@ import type { AccountId, DomainId, Scope } from '@prepaint/contract/ids.ts'
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { pageOf } from '@prepaint/contract/notifications/lists.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { z } from 'zod'
+import { type Changer, rightsNow } from '../../accounts/actor.ts'
 import type { Facts } from './facts.ts'
 import { newestOfPaths } from './rules.ts'
 import type { Action } from './watch.ts'
@@ -68,9 +69,22 @@ type Acknowledgement = { by: string; note: string | null }
 
 /**
  * Notes who takes care of an incident, which ends its reminders; null: nobody, any more. Returns null if there is no such incident
- * within the scope.
+ * within the scope. Throws as `rightsNow`.
  */
 export async function acknowledgeIncident(
+  pool: pg.Pool,
+  { account, domains }: Scope,
+  id: number,
+  acknowledged: Acknowledgement | null,
+  by: Changer = null,
+): Promise<Incident | null> {
+  return transaction(pool, async (client) => {
+    const now = await rightsNow(client, account, by, 'updateIncident')
+    return writeAcknowledgement(client, { account, domains: by === null ? domains : now }, id, acknowledged)
+  })
+}
+
+async function writeAcknowledgement(
   db: Queryable,
   { account, domains }: Scope,
   id: number,
