@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { beforeEach, it } from 'node:test'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
+import { findPersonByEmail } from '@prepaint/service/accounts/persons.ts'
+import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import type { Mail, MailSender } from '@prepaint/service/mail/mailer.ts'
 import { assertAnswer, cookieOf, openApi } from '../../../../test/support/api.ts'
 import { emptyTables } from '../../../../test/support/database.ts'
@@ -66,6 +68,36 @@ it('the old address undoes the change, before and after it counts, and all sessi
     assert.equal((await signIn('ann@example.com')).status, 200)
     for (const token of [undo, confirm]) assertAnswer(await use(token), 404, GONE)
   }
+})
+
+it('a new password ends a change that waits, and reset links: who knew the old one may have asked for them', async () => {
+  const cookie = await signedIn()
+  const { confirm } = await asked(cookie)
+  const person = await findPersonByEmail(api.pool, 'ann@example.com')
+  const wanted = { kind: 'reset', person: person.id } as const
+  const { token } = await createLink(api.pool, DEFAULT_PLANS, wanted, api.clock.nowMs())
+  const body = { current_password: PASSWORD, new_password: 'another long horse' }
+  assert.equal((await api.call('PUT', '/api/password', { cookie, body })).status, 204)
+  assertAnswer(await use(confirm), 404, GONE)
+  assertAnswer(await api.call('POST', '/api/links/read', { headers: HOME, body: { token } }), 404, GONE)
+})
+
+it('a password that is set by a link ends a change that waits, and not one that counts: that can be undone', async () => {
+  const person = await findPersonByEmail(api.pool, 'ann@example.com')
+  const cookie = await signedIn()
+  const reset = async () => {
+    const wanted = { kind: 'reset', person: person.id } as const
+    const { token } = await createLink(api.pool, DEFAULT_PLANS, wanted, api.clock.nowMs())
+    const body = { token, password: PASSWORD }
+    assert.equal((await api.call('POST', '/api/links/use', { headers: HOME, body })).status, 200)
+  }
+  const waiting = await asked(cookie)
+  await reset()
+  assertAnswer(await use(waiting.confirm), 404, GONE)
+  const done = await asked(await signedIn())
+  await use(done.confirm)
+  await reset()
+  assertAnswer(await use(done.undo), 200, { email: 'ann@example.com', undone: true })
 })
 
 it('the first address undoes later changes with its own', async () => {

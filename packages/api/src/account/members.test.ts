@@ -22,6 +22,7 @@ import {
   updateMember,
 } from '@prepaint/service/accounts/members.ts'
 import { createPerson, findPersonByEmail, setOperator } from '@prepaint/service/accounts/persons.ts'
+import { setEmailByOperator } from '@prepaint/service/accounts/sign-in/email-change.ts'
 import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
@@ -693,6 +694,21 @@ describe('invitations without e-mail', () => {
       account.id,
     )
     assert.deepEqual(actions, ['share_link.revoked', 'member.invitation_revoked'])
+  })
+
+  it('invitations and share links end with who sent them, also if that has another address by now', async () => {
+    const { account, owner, domain } = await teamOf()
+    const admin = await joined(owner, newEmail(), { role: 'admin' })
+    const { id } = await findPersonByEmail(api.pool, admin.email)
+    const held = await invite(admin.cookie, { email: newEmail(), role: 'admin' })
+    const body = { name: 'for later', domains: [domain] }
+    const shared = await api.call('POST', '/api/share-links', { cookie: admin.cookie, body })
+    assert.equal(shared.status, 201, shared.text)
+    await setEmailByOperator(api.pool, id, newEmail())
+    await api.call('DELETE', `/api/members/${admin.id}?revoke_keys=true`, { cookie: owner })
+    assertAnswer(await use(tokenOf(held.body)), 404, GONE)
+    const links = await api.database.column('select 1 from share_link where account_id = $1', account.id)
+    assert.deepEqual(links, [])
   })
 
   it('429: the password of another login is not guessed by an invitation', async () => {

@@ -11,6 +11,8 @@ import { removeOldFronts } from '@prepaint/service/fronts/retention.ts'
 import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import type { Mail, MailSender } from '@prepaint/service/mail/mailer.ts'
 import { assertAnswer, openApi, type TestAccount } from '../../../../test/support/api.ts'
+import { until } from '../../../../test/support/condition.ts'
+import { waitingForLocks } from '../../../../test/support/database.ts'
 
 const mails: Mail[] = []
 const mailer: MailSender = {
@@ -33,6 +35,24 @@ async function member(
   await addMember(api.pool, account.id, id, { role, domains: null })
   const started = await startSession(api.pool, id, { address: '', userAgent: '' }, api.clock.nowMs())
   return { id, email, cookie: `__Host-prepaint-session=${started!.token}` }
+}
+
+/** As an invitation that is accepted: the person is locked, and a member once it commits. */
+async function joins(person: number, { id }: TestAccount, role = 'viewer') {
+  const client = await api.pool.connect()
+  await client.query('begin')
+  await client.query('select from person where id = $1 for no key update', [person])
+  await client.query('insert into member (account_id, person_id, role) values ($1, $2, $3)', [
+    id,
+    person,
+    role,
+  ])
+  return {
+    async commit() {
+      await client.query('commit')
+      client.release()
+    },
+  }
 }
 
 const task = (account: TestAccount) =>
@@ -218,6 +238,22 @@ describe('deletion', () => {
     assert.equal(await findFrontKey(api.pool, account.key, api.clock.nowMs()), null)
   })
 
+  it('leaves a person who joins another account at the same moment', async () => {
+    const account = await api.account('agency_plus')
+    const other = await api.account('agency_plus')
+    const both = await member(account, 'joins@example.com', 'viewer')
+    await api.pool.query(`update account set deletes_at = '2000-01-01' where id = $1`, [account.id])
+    const joining = await joins(both.id, other)
+    const deleting = runDeletion(account)
+    await until('the deletion waits', async () => (await waitingForLocks(api.pool)) > 0)
+    await joining.commit()
+    await deleting
+    assert.deepEqual(
+      await api.database.column('select account_id from member where person_id = $1', both.id),
+      [other.id],
+    )
+  })
+
   it('is for owners: an admin gets 403, and a stranger changes nothing', async () => {
     const account = await api.account('agency_plus')
     const stranger = await api.account('agency_plus')
@@ -247,6 +283,34 @@ describe('DELETE /api/person', () => {
       const left = `select actor_name from audit_entry where account_id = $1 and action = 'member.left'`
       assert.deepEqual(await api.database.column(left, id), [leaver.email])
     }
+  })
+
+  it('409: of a person who becomes the only owner of another account at the same moment', async () => {
+    const account = await api.account('agency_plus')
+    const other = await api.account('agency_plus')
+    const { id, cookie } = await member(account, 'becomes@example.com', 'viewer')
+    await api.pool.query('delete from member where account_id = $1', [other.id])
+    const joining = await joins(id, other, 'owner')
+    const deleting = api.call('DELETE', '/api/person', { cookie })
+    await until('the deletion waits', async () => (await waitingForLocks(api.pool)) > 0)
+    await joining.commit()
+    assert.equal((await deleting).status, 409)
+    assert.equal((await api.database.column('select 1 from member where person_id = $1', id)).length, 2)
+  })
+
+  it('ends the invitations that the person sent', async () => {
+    const account = await api.account('agency_plus')
+    const leaver = await member(account, 'inviter@example.com', 'admin')
+    for (const [cookie, email] of [
+      [leaver.cookie, 'theirs@example.com'],
+      [await api.session(account), 'ours@example.com'],
+    ] as const) {
+      const made = await api.call('POST', '/api/invitations', { cookie, body: { email, role: 'viewer' } })
+      assert.equal(made.status, 201, made.text)
+    }
+    assert.equal((await api.call('DELETE', '/api/person', { cookie: leaver.cookie })).status, 200)
+    const invited = 'select email from invitation where account_id = $1'
+    assert.deepEqual(await api.database.column(invited, account.id), ['ours@example.com'])
   })
 
   it('of two owners who delete themselves at once, one stays', async () => {

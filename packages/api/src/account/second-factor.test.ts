@@ -9,7 +9,8 @@ import { deleteSealedSecrets } from '@prepaint/service/certificates/vault/delete
 import type { Mail, MailSender } from '@prepaint/service/mail/mailer.ts'
 import { Secret, TOTP } from 'otpauth'
 import { assertAnswer, cookieOf, openApi, type TestRequest } from '../../../../test/support/api.ts'
-import { emptyTables } from '../../../../test/support/database.ts'
+import { until } from '../../../../test/support/condition.ts'
+import { emptyTables, waitingForLocks } from '../../../../test/support/database.ts'
 
 const HOME = { 'sec-fetch-site': 'same-origin' }
 const PASSWORD = 'correct horse'
@@ -135,6 +136,25 @@ describe('an authenticator app', () => {
     assert.equal((await signIn()).status, 200)
     assert.equal((await call(cookie, 'DELETE', '/api/second-factor/totp')).status, 204)
     assert.equal(mails.length, 2, 'a removal of nothing is no news')
+  })
+
+  it('400: a code confirms the secret that made it, and none that another window makes at the same moment', async () => {
+    const cookie = await signedIn()
+    const { body } = await call(cookie, 'POST', '/api/second-factor/totp')
+    const code = appOf(body['secret'] as string).code()
+    const client = await pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select from person where id = $1 for no key update', [await personId()])
+      const confirming = call(cookie, 'POST', '/api/second-factor/totp/confirm', { code })
+      await until('the confirmation waits', async () => (await waitingForLocks(pool)) > 0)
+      assert.equal((await call(cookie, 'POST', '/api/second-factor/totp')).status, 200)
+      await client.query('commit')
+      assertAnswer(await confirming, 400, 'Wrong code')
+    } finally {
+      client.release()
+    }
+    assert.partialDeepStrictEqual((await call(cookie, 'GET', '/api/second-factor')).body, { totp: false })
   })
 
   it('stands in the database sealed, and its recovery codes hashed', async () => {

@@ -10,7 +10,7 @@ import type pg from 'pg'
 import { keepEndedKeys } from '../fronts/ended-keys.ts'
 import { deleteDomain } from '../sites/domain-changes.ts'
 import { type Actor, actorNow } from './actor.ts'
-import { lockAccount } from './members.ts'
+import { endInvitationsBy, lockAccount } from './members.ts'
 import { readAccount } from './own-account.ts'
 
 const DAY_MS = 86_400_000
@@ -54,7 +54,7 @@ export async function requestDeletion(
 }
 
 /** Lists the addresses of the owners. */
-export async function ownersOf(db: Queryable, account: AccountId): Promise<string[]> {
+async function ownersOf(db: Queryable, account: AccountId): Promise<string[]> {
   const { rows } = await db.query<{ email: string }>(
     `select p.email from member m join person p on p.id = m.person_id
       where m.account_id = $1 and m.role = 'owner' order by p.email`,
@@ -136,31 +136,55 @@ async function deleteAccount(pool: pg.Pool, account: AccountId, signal: AbortSig
       'select person_id from member where account_id = $1',
       [account],
     )
+    const persons = members.map(({ person_id: id }) => id)
     await keepEndedKeys(patient, account)
     await patient.query('delete from account where id = $1', [account])
+    // A person who joins another account just now has its row locked: the next statement sees that it is a member.
+    await patient.query('select from person where id = any ($1) order by id for update', [persons])
     await patient.query(
       `delete from person p where p.id = any ($1) and not p.is_operator
           and not exists (select from member m where m.person_id = p.id)`,
-      [members.map(({ person_id: id }) => id)],
+      [persons],
     )
     await announceAccount(patient, account)
   })
 }
+
+/** A person joins an account while it is deleted. */
+const JOINED_LIMIT = 5
 
 /** Deletes a person, who leaves all accounts. Throws `last_owner` if one of them would have no owner. */
 export async function deletePerson(
   pool: pg.Pool,
   person: PersonId,
 ): Promise<{ id: PersonId; email: string }> {
+  for (let tries = 1; ; tries++) {
+    const deleted = await deleteFromAccounts(pool, person)
+    if (deleted !== null) return deleted
+    if (tries === JOINED_LIMIT) throw new Error('the person joined accounts all the time')
+  }
+}
+
+/** Returns null if the person has joined another account meanwhile. */
+async function deleteFromAccounts(
+  pool: pg.Pool,
+  person: PersonId,
+): Promise<{ id: PersonId; email: string } | null> {
   return retriedTransaction(pool, async (client) => {
     const { rows: accounts } = await client.query<{ id: AccountId; role: string }>(
       `select a.id, m.role from account a join member m on m.account_id = a.id where m.person_id = $1
         order by a.id for no key update of a`,
       [person],
     )
-    const { rows: left } = await client.query<{ email: string }>('select email from person where id = $1', [
-      person,
-    ])
+    const { rows: left } = await client.query<{ email: string }>(
+      'select email from person where id = $1 for update',
+      [person],
+    )
+    const { rows: others } = await client.query(
+      'select from member where person_id = $1 and account_id <> all ($2)',
+      [person, accounts.map(({ id }) => id)],
+    )
+    if (others.length > 0) return null
     const email = left[0]?.email
     if (email === undefined) throw new AppError('person_not_found')
     for (const { id: account } of accounts) {
@@ -171,8 +195,9 @@ export async function deletePerson(
       )
       const { role, others = 0 } = rows[0] ?? {}
       if (role === 'owner' && others === 0) throw new AppError('last_owner')
-      if (role !== undefined)
-        await record(client, { account, action: 'member.left', target: email, details: { role } })
+      if (role === undefined) continue
+      await record(client, { account, action: 'member.left', target: email, details: { role } })
+      await endInvitationsBy(client, account, email, null)
     }
     await client.query('delete from person where id = $1', [person])
     return { id: person, email }

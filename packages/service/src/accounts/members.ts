@@ -267,8 +267,8 @@ export async function removeMember(
   })
 }
 
-/** Ends the invitations of a member that its role now could not send: their links would bring back what was taken from it. */
-async function endInvitationsBy(
+/** Ends the invitations of a member that its role now could not send: their links would bring back what was taken from it. `role` null: it left. */
+export async function endInvitationsBy(
   client: Queryable,
   account: AccountId,
   inviter: string,

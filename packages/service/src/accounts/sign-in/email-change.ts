@@ -128,6 +128,17 @@ async function setEmail(client: Queryable, person: PersonId, email: string): Pro
     throw cause
   }
   await client.query(`delete from link where kind = 'reset' and person_id = $1`, [person])
+  // What the person has sent ends with its membership, by this address.
+  for (const [table, author] of [
+    ['invitation', 'invited_by'],
+    ['share_link', 'created_by'],
+  ]) {
+    await client.query(
+      `update ${table} set ${author} = $3 where ${author} = $2
+          and account_id in (select account_id from member where person_id = $1)`,
+      [person, before, email],
+    )
+  }
   if (before !== undefined && before !== email) {
     const details = { email: { old: before, new: email } }
     await recordOfPerson(client, person, { action: 'person.email_changed', details })

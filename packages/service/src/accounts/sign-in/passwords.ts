@@ -127,6 +127,7 @@ export async function changePassword(
     )
     // The password changed meanwhile.
     if (rowCount === 0) throw new AppError('wrong_password')
+    await endWaitingChanges(client, session.person)
     await recordOfPerson(client, session.person, { action: 'person.password_changed' })
     return replaceSession(client, session, nowMs)
   })
@@ -141,8 +142,20 @@ export async function setPassword(client: Queryable, person: PersonId, password:
 export async function setPasswordHash(client: Queryable, person: PersonId, hash: string): Promise<void> {
   // Lock the person's row first, so that the second statement sees concurrent sessions.
   await client.query('update person set password_hash = $2 where id = $1', [person, hash])
+  await endWaitingChanges(client, person)
   await recordOfPerson(client, person, { action: 'person.password_changed' })
   await endSessions(client, person)
+}
+
+/** Who chooses a new password may have lost the old one to somebody who has asked for another address, or for a link. */
+async function endWaitingChanges(client: Queryable, person: PersonId): Promise<void> {
+  await client.query('delete from email_change where person_id = $1 and done_at is null', [person])
+  // One that is used just now is locked before the person.
+  await client.query(
+    `delete from link where id in (
+       select id from link where kind = 'reset' and person_id = $1 for update skip locked)`,
+    [person],
+  )
 }
 
 /**

@@ -143,38 +143,46 @@ export async function confirmTotp(
   const { person } = session
   const { rows } = await pool.query('select confirmed_at from second_factor where person_id = $1', [person])
   if (rows[0]?.confirmed_at != null) throw new AppError('second_factor_exists')
-  const isRight = await countedCode(pool, person, nowMs, () => takeCode(pool, vault, person, code, nowMs))
+  let sealed: Buffer | null = null
+  const isRight = await countedCode(pool, person, nowMs, async () => {
+    sealed = await takeCode(pool, vault, person, code, nowMs)
+    return sealed !== null
+  })
   if (!isRight) throw new AppError('wrong_new_code')
   return transaction(pool, async (client) => {
     await lockPerson(client, person)
     const { rowCount } = await client.query(
-      'update second_factor set confirmed_at = $2 where person_id = $1 and confirmed_at is null',
-      [person, new Date(nowMs)],
+      // Another window may have made another secret meanwhile, whose codes nobody has shown.
+      'update second_factor set confirmed_at = $2 where person_id = $1 and confirmed_at is null and key_sealed = $3',
+      [person, new Date(nowMs), sealed],
     )
-    if (rowCount === 0) throw new AppError('second_factor_exists')
+    if (rowCount === 0) {
+      throw new AppError((await readFactors(client, person)).totp ? 'second_factor_exists' : 'wrong_new_code')
+    }
     await recordOfPerson(client, person, { action: 'person.second_factor_added', details: { kind: 'totp' } })
     await endOtherSessions(client, session)
     return replaceRecoveryCodes(client, person)
   })
 }
 
-/** Tells whether it is a code of now that was not used yet, and uses it up. False if the secret cannot be opened here. */
+/** Returns the sealed secret, if it is a code of now that was not used yet, and uses it up. Null also if the secret cannot be opened here. */
 async function takeCode(
   db: Queryable,
   vault: Vault,
   person: PersonId,
   code: string,
   nowMs: number,
-): Promise<boolean> {
+): Promise<Buffer | null> {
   const { rows } = await db.query<{ key_sealed: Buffer | null }>(
     'select key_sealed from second_factor where person_id = $1',
     [person],
   )
-  const secret = openSecret(vault, person, rows[0]?.key_sealed ?? null)
+  const sealed = rows[0]?.key_sealed ?? null
+  const secret = openSecret(vault, person, sealed)
   const digits = code.replaceAll(/\s/g, '')
-  if (secret === null || !/^\d{6}$/.test(digits)) return false
+  if (secret === null || !/^\d{6}$/.test(digits)) return null
   const delta = totpOf(secret).validate({ token: digits, timestamp: nowMs, window: STEPS_EITHER_WAY })
-  if (delta === null) return false
+  if (delta === null) return null
   const step = Math.floor(nowMs / 1_000 / STEP_SECONDS) + delta
   const { rowCount } = await db.query(
     `update second_factor
@@ -182,7 +190,7 @@ async function takeCode(
       where person_id = $1 and not $2::bigint = any (used_steps)`,
     [person, step, STEPS_EITHER_WAY],
   )
-  return rowCount !== 0
+  return rowCount === 0 ? null : sealed
 }
 
 /** Null if there is none, or if it was sealed with a master key that is lost. */
@@ -206,7 +214,7 @@ export async function takeTotp(
   nowMs: number,
 ): Promise<boolean> {
   if (!(await readFactors(db, person)).totp) return false
-  return takeCode(db, vault, person, code, nowMs)
+  return (await takeCode(db, vault, person, code, nowMs)) !== null
 }
 
 /** Removes the authenticator app, and the recovery codes if no passkey is left. Returns whether there was one. */
