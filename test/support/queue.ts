@@ -125,6 +125,12 @@ export async function testQueue() {
     },
     set: (domain: DomainId, settings: object) =>
       pool.query('update domain set settings = $2 where id = $1', [domain, settings]),
+    /** Counts so many more waiting warm jobs for the domain, which no list has. Fewer, if `jobs` is negative. */
+    countWaiting: (domain: DomainId, jobs: number) =>
+      pool.query(
+        `insert into queue_waiting (priority, account_id, domain_id, waiting) select 2, account_id, id, $2 from domain where id = $1`,
+        [domain, jobs],
+      ),
     /** Renders that count for this month; `useRenders` sets them. */
     async renders(domain: DomainId) {
       const sql = 'select coalesce(sum(renders), 0)::integer from render_count where domain_id = $1'

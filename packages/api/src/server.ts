@@ -39,6 +39,7 @@ import { guardRoutes } from './http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from './http/app.ts'
 import { handleErrors, refuseUnknownRoutes, sendClientError, sendError } from './http/errors.ts'
 import { FailedAttempts, limitFailedAttempts, SHARE_FAILURES, SHARE_LINKS } from './http/failed-attempts.ts'
+import { HeavyWork } from './http/heavy-work.ts'
 import {
   BODY_LIMIT_BYTES,
   createHttpServer,
@@ -115,6 +116,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   limitFailedAttempts(app, shareFailures, SHARE_LINKS)
   guardRoutes(app, parts, lastUse, options)
   readJsonBodies(app)
+  app.decorate('heavyWork', new HeavyWork())
   const readDocument = describeRoutes(app, options)
 
   // Resources of an account, by API key or session.

@@ -123,7 +123,7 @@ const PUBLIC_ERRORS = {
   too_many_invitations: { status: 429, text: 'Too many invitations, try again later' },
   too_many_email_changes: { status: 429, text: 'Too many changes of the address, try again later' },
   too_many_checks: { status: 429, text: 'Too many checks, try again in a minute' },
-  too_many_reports: { status: 429, text: 'Too many reports at once, try again in a moment' },
+  account_busy: { status: 429, text: 'Too many requests of this account at once, try again in a moment' },
   export_rate: { status: 429, text: 'Too many exports, try again in a minute' },
   delivery_rate: { status: 429, text: 'Rate limit exceeded (30 tests and replays/minute)' },
   webhook_rate: { status: 429, text: 'Rate limit exceeded (10 requests/hour)' },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import type { AccountId } from '@prepaint/contract/ids.ts'
 import pg from 'pg'
-import { openTestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { insertDomain, openTestDatabase, testDatabase } from '../../../test/support/database.ts'
 import { joined } from './joined.ts'
-import { LONG_AT_ONCE, letTakeLong } from './long-statements.ts'
+import { LONG_AT_ONCE, LONG_OF_ACCOUNT, letTakeLong } from './long-statements.ts'
 import { retriedTransaction, transaction } from './transaction.ts'
 
 describe('transactions', async () => {
@@ -66,13 +67,23 @@ describe('transactions', async () => {
 })
 
 describe('long statements', async () => {
-  const database = await testDatabase({ empty: true })
+  const database = await testDatabase()
   // Long for all that is quick, also where the machine is busy.
   const hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
   after(async () => {
     await hasty.end()
     await database.close()
   })
+
+  const of = (account: number) => ({ account: account as AccountId })
+  /** Begins a transaction that asks twice. Returns its time limit. */
+  const limit = async (client: pg.PoolClient, owner: Parameters<typeof letTakeLong>[1]): Promise<string> => {
+    await client.query('begin')
+    await letTakeLong(client, owner)
+    await letTakeLong(client, owner)
+    const { rows } = await client.query('show statement_timeout')
+    return rows[0].statement_timeout
+  }
 
   const SLOW = 'select pg_sleep(1.2)'
   /** The server has both ended it and said so, or the client was the first to see that it takes too long. */
@@ -81,7 +92,7 @@ describe('long statements', async () => {
 
   it('a statement takes longer than the pool lets it, also than the client waits, in this transaction only', async () => {
     await transaction(hasty, async (client) => {
-      const db = await letTakeLong(client)
+      const db = await letTakeLong(client, of(1))
       assert.equal((await db.query(SLOW)).rowCount, 1)
     })
     await assert.rejects(hasty.query(SLOW), isCutOff)
@@ -89,20 +100,31 @@ describe('long statements', async () => {
 
   it('one more than the limit of long statements has the usual limits, and asking twice takes no second place', async () => {
     const clients = await Promise.all(Array.from({ length: LONG_AT_ONCE + 1 }, () => database.pool.connect()))
-    const limit = async (client: pg.PoolClient) => {
-      await client.query('begin')
-      await letTakeLong(client)
-      await letTakeLong(client)
-      const { rows } = await client.query('show statement_timeout')
-      return rows[0].statement_timeout
-    }
     try {
       const limits: string[] = []
-      for (const client of clients) limits.push(await limit(client))
+      for (const [at, client] of clients.entries()) limits.push(await limit(client, of(at + 1)))
       assert.deepEqual(limits, [...Array(LONG_AT_ONCE).fill('15min'), '30s'])
       await clients[0]!.query('commit')
       await clients.at(-1)!.query('rollback')
-      assert.equal(await limit(clients.at(-1)!), '15min')
+      assert.equal(await limit(clients.at(-1)!, of(9)), '15min')
+    } finally {
+      for (const client of clients) client.release(true)
+    }
+  })
+
+  it('one account has half of the long statements, and not one more, by its own number or by a domain of its own; another one has the others', async () => {
+    const clients = await Promise.all(Array.from({ length: LONG_AT_ONCE + 1 }, () => database.pool.connect()))
+    const domain = await insertDomain(database.pool, 'long.example')
+    const [account] = await database.column<AccountId>('select account_id from domain where id = $1', domain)
+    const owners = [{ account: account! }, { domain }, { domain }, of(account! + 1), of(account! + 1)]
+    try {
+      const limits: string[] = []
+      for (const [at, client] of clients.entries()) limits.push(await limit(client, owners[at]!))
+      const own = Array(LONG_OF_ACCOUNT).fill('15min')
+      assert.deepEqual(limits, [...own, '30s', '15min', '15min'])
+      await clients[0]!.query('commit')
+      await clients[2]!.query('rollback')
+      assert.equal(await limit(clients[2]!, { domain }), '15min')
     } finally {
       for (const client of clients) client.release(true)
     }

@@ -32,6 +32,7 @@ export function audit(app: ApiApp, { pool }: ApiParts): void {
     summary: 'Who changed what in the account, newest first',
     description:
       'Reads, refreshes and renders are not recorded. Entries cannot be changed or deleted; the operator chooses how long they are kept (400 days by default). An export is recorded.',
+    heaviness: 'read',
     query: auditQuery,
     response,
     handler: async ({ account }, { query }, reply) => {
@@ -56,10 +57,11 @@ export function audit(app: ApiApp, { pool }: ApiParts): void {
     await transaction(pool, (client) =>
       record(client, { account, action: 'audit.exported', target: format, details: { format, ...filter } }),
     )
+    const entries = app.heavyWork.each(account, allEntries(pool, account, filter))
     return reply
       .type(format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson')
       .header('Content-Disposition', `attachment; filename="audit-log.${format}"`)
-      .send(Readable.from(auditFile(format, allEntries(pool, account, filter)), { objectMode: false }))
+      .send(Readable.from(auditFile(format, entries), { objectMode: false }))
   }
 }
 

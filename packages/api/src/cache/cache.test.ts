@@ -241,12 +241,30 @@ it('refresh-all: 400: paths that are wrong for any domain; every page stays wher
 // Proves decided "Atomicity", decided "Full queue"
 it('refresh-all: 503: a queue that fills up halfway; every page stays where it was', async () => {
   for (const { id } of [shop, second]) await storePages(api, id, ['/'])
-  await api.pool.query(`update queue_depth set queued = 999998, counted_at = now() + interval '1 hour'`)
+  // The account has half of the queue: the three paths of one domain fit, those of two do not.
+  await waiting(second.id, 499_995)
   const answer = await post('refresh-all', { paths: ['/', '/a', '/b'] })
-  await api.pool.query(`update queue_depth set counted_at = '-infinity'`)
   assertAnswer(answer, 503, 'Render queue is full, try again later')
   assert.deepEqual([await stored('page'), await stored('job')], [['/', 'second.example.com/'], []])
 })
+
+// Proves decided "Full queue"
+it('refresh: 503 for an account that fills its half of the queue, while another one refreshes, and 200 when it has room', async () => {
+  const theirs = { domain: strangers.name, paths: ['/', '/a'] }
+  await waiting(second.id, 499_999)
+  assertAnswer(await refresh({ paths: ['/', '/a'] }), 503, 'Render queue is full, try again later')
+  assert.equal((await api.post('/api/cache/refresh', stranger.key, theirs)).status, 200)
+  assert.equal((await refresh({ paths: ['/'] })).status, 200)
+  assertAnswer(await refresh({ paths: ['/a'] }), 503, 'Render queue is full, try again later')
+})
+
+/** As if so many jobs of a domain waited, until the jobs of the next test. */
+async function waiting(domain: number, jobs: number): Promise<void> {
+  await api.pool.query(
+    `insert into queue_waiting (priority, account_id, domain_id, waiting) select 1, account_id, id, $2 from domain where id = $1`,
+    [domain, jobs],
+  )
+}
 
 // Proves interface 2/14
 it('GET /api/jobs/:jobId: 200: a job that waits; 404: no id at all', async () => {

@@ -36,7 +36,7 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
     },
     handler: async (scope, request, reply) => {
       const domain = await ownedDomain(pool, scope, request.params.domain)
-      const batches = listStoredPaths(pool, domain.id)
+      const batches = app.heavyWork.each(scope.account, listStoredPaths(pool, domain.id))
       // Read the first batch before sending the status, so that an unreachable database gives an error.
       const first = await batches.next()
       reply.type('application/json; charset=utf-8')
@@ -47,6 +47,7 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
 
   add('GET', '/api/cache/stats', 'cacheStats', {
     summary: 'How much is stored for all your domains',
+    heaviness: 'read',
     response: {
       200: jsonResponse('The counts', cacheStatsAnswer),
     },
@@ -59,6 +60,7 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
   add('POST', '/api/cache/purge', 'purge', {
     summary: 'Delete stored pages of a domain',
     description: 'Always deletes the whole sitemap cache and redirect cache of the domain as well.',
+    heaviness: ({ body: { path } }) => (path === undefined || path.endsWith('*') ? 'change' : null),
     body: purgeBody,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('Deleted', purgedSchema) },
@@ -73,6 +75,7 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
 
   add('POST', '/api/cache/purge-all', 'purgeAll', {
     summary: 'Delete everything that is stored for all your domains',
+    heaviness: 'change',
     response: { 200: jsonResponse('Deleted', purgedSchema) },
     handler: async (scope) => {
       const owned = await listOwnedDomains(pool, scope)
@@ -111,6 +114,7 @@ export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
   add('POST', '/api/cache/refresh-all', 'refreshAll', {
     summary: 'Delete stored pages of all your active domains and render them again',
     description: 'Without `paths`: `/` of each domain.',
+    heaviness: 'change',
     body: refreshAllBody,
     refuses: ['queue_full'],
     response: {

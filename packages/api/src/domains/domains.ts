@@ -111,6 +111,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
 
   add('PUT', '/api/domains/:domain', 'updateDomain', {
     summary: 'Change the origin, state or settings of a domain',
+    heaviness: ({ body: { settings } }) => (isAboutAllPages(settings) ? 'change' : null),
     params: domainParams,
     query: updateDomainQuery,
     body: updateDomainBody,
@@ -124,7 +125,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
           problems: [{ path: [], message: 'must have origin_url, is_active or settings' }],
         })
       }
-      await refuseSelectors(selectors, settings?.rules ?? [], ['settings', 'rules'])
+      await refuseSelectors(selectors, scope.account, settings?.rules ?? [], ['settings', 'rules'])
       // Check ownership before any other work.
       const domain = await ownedDomain(pool, scope, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
@@ -140,6 +141,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
 
   add('DELETE', '/api/domains/:domain', 'deleteDomain', {
     summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
+    heaviness: 'change',
     params: domainParams,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('What was removed', deleteDomainAnswer) },
@@ -150,6 +152,11 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
       return { deleted }
     },
   })
+}
+
+/** Rules are compared with those by which each stored page was rendered; pages for phones may be deleted. */
+function isAboutAllPages(settings: { rules?: unknown; devices?: unknown } | undefined): boolean {
+  return settings?.rules !== undefined || settings?.devices !== undefined
 }
 
 function missingFields(body: unknown): string[] {

@@ -7,6 +7,7 @@ import { domainRoutes } from '../http/routes.ts'
 export function renders(app: ApiApp, { pool }: ApiParts): void {
   domainRoutes(app, pool, 'Jobs')('GET', 'renders', 'listRenders', {
     summary: 'The renders of a domain, newest first; kept for a week, 20 for each page',
+    heaviness: 'read',
     query: listRendersQuery,
     response: { 200: jsonResponse('The renders', listRendersAnswer) },
     handler: async (domain, request) => ({

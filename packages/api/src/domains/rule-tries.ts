@@ -28,7 +28,7 @@ export function ruleTries(app: ApiApp, { clock, pool, selectors }: ApiParts): vo
     refuses: ['rule_try_limit', 'queue_full'],
     response: { 202: jsonResponse('Its id', tryRulesAnswer) },
     handler: async (domain, { body }, reply) => {
-      await refuseSelectors(selectors, body.rules, ['rules'])
+      await refuseSelectors(selectors, domain.account, body.rules, ['rules'])
       const of = { account: domain.account, domains: [domain.id] }
       const paths = body.paths
         ? pagePathsOf(domain, body.paths)

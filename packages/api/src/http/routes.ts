@@ -11,6 +11,7 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest, FastifySchema,
 import type { z } from 'zod'
 import { callerOf, sessionOf } from './access.ts'
 import type { ApiApp } from './app.ts'
+import type { Heaviness } from './heavy-work.ts'
 import type { ResponseContent } from './responses.ts'
 import { checkAllButBody } from './validation.ts'
 
@@ -50,6 +51,8 @@ type Route<
   isFresh?: boolean
   /** It is about passwords, passkeys or codes: closed where single sign-on is the only way. */
   isOwnWay?: boolean
+  /** It takes much of PostgreSQL: it waits for a place of its account (`HeavyWork`). null: this request does not. */
+  heaviness?: Heaviness | ((request: Asked<Params, Query, Body>) => Heaviness | null)
   /** Checked before the body is read. */
   mayUse?: (plan: Plan) => void
   handler(
@@ -77,14 +80,25 @@ type AddRoute<Subject, Name extends string = string> = <
  */
 export function accountRoutes(app: ApiApp, tag: string): AddRoute<Scope, Action> {
   return (method, url, action, route) => {
-    const { mayUse, ...others } = route
+    const { mayUse, heaviness, ...others } = route
     const config: FastifyContextConfig = {
       access: actionRow(action).right === null ? 'session' : 'key',
       action,
     }
     if (mayUse !== undefined) config.mayUse = mayUse
     const scopeOf = (request: FastifyRequest) => callerOf(request).scope
-    addRoute(app, { tag, method, url, operationId: action, config }, others, scopeOf)
+    const added = { tag, method, url, operationId: action, config }
+    if (heaviness === undefined) {
+      addRoute(app, added, others, scopeOf)
+      return
+    }
+    const { refuses = [], handler } = others
+    const inPlace: typeof handler = (scope, request, reply) => {
+      const found = typeof heaviness === 'function' ? heaviness(request) : heaviness
+      if (found === null) return handler(scope, request, reply)
+      return app.heavyWork.run(found, scope.account, () => handler(scope, request, reply), reply.raw)
+    }
+    addRoute(app, added, { ...others, refuses: [...refuses, 'account_busy'], handler: inPlace }, scopeOf)
   }
 }
 
@@ -113,7 +127,7 @@ function addRoute<
 >(
   app: ApiApp,
   added: { tag: string; method: string; url: string; operationId: string; config: FastifyContextConfig },
-  route: Omit<Route<Subject, Params, Query, Body, Answer>, 'mayUse'>,
+  route: Omit<Route<Subject, Params, Query, Body, Answer>, 'mayUse' | 'heaviness'>,
   subjectOf: (request: FastifyRequest) => Subject,
 ): void {
   const {
@@ -157,9 +171,14 @@ export function domainRoutes(
   const add = accountRoutes(app, tag)
   return (method, path, operationId, route) => {
     const params = domainParams.extend(route.params?.shape ?? {})
+    const { heaviness } = route
     add(method, `/api/domains/:domain/${path}`, operationId, {
       ...route,
       params,
+      heaviness:
+        typeof heaviness === 'function'
+          ? (request: FastifyRequest) => heaviness(request as Parameters<typeof heaviness>[0])
+          : heaviness,
       refuses: ['domain_not_found', ...(route.refuses ?? [])],
       handler: async (scope, request: FastifyRequest, reply) => {
         const domain = await ownedDomain(pool, scope, (request.params as { domain: string }).domain)

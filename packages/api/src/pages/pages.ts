@@ -23,6 +23,7 @@ import { errorCode } from '@prepaint/postgres/connection.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { z } from 'zod'
 import { type ApiApp, type ApiParts, countText } from '../http/app.ts'
+import type { Heaviness } from '../http/heavy-work.ts'
 import { notNext, readPlaceText, writePlaceText } from '../http/list-places.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
@@ -44,6 +45,11 @@ export const PURGE_LIMIT = 100_000
 /** Pages per search or filter. All are deleted and queued in one transaction. */
 export const REFRESH_LIMIT = 10_000
 
+/** Paths that a request names are found by the index. A search or a filter reads all pages of the domain. */
+function heavinessOf({ body }: { body: object }): Heaviness | null {
+  return 'paths' in body ? null : 'change'
+}
+
 const AT_MOST_REFRESHED = { most: REFRESH_LIMIT, refusal: 'too_many_to_refresh' } as const
 
 export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
@@ -51,6 +57,7 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
 
   add('GET', 'pages', 'listPages', {
     summary: 'The stored pages of a domain: searched, filtered, sorted, in parts',
+    heaviness: 'read',
     query: listPagesQuery,
     response: { 200: jsonResponse('A part of the list', listPagesAnswer) },
     handler: async (domain, request) => {
@@ -85,6 +92,7 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
     summary: 'Delete stored pages of a domain: listed ones, or all that a search or a filter finds',
     description:
       'Deletes all of them or none, and always the whole sitemap cache and redirect cache of the domain.',
+    heaviness: heavinessOf,
     body: pageChoiceSchema,
     refuses: ['too_many_to_purge'],
     response: { 200: jsonResponse('Deleted', purgedSchema) },
@@ -110,6 +118,7 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
       'Delete stored pages of a domain and render them again: listed ones, or all that a search or a filter finds',
     description:
       'Refreshes all of them or none. Requests of crawlers are rendered first. Each stored page counts as a render.',
+    heaviness: heavinessOf,
     body: pageChoiceSchema,
     refuses: ['too_many_to_refresh', 'domain_inactive', 'queue_full'],
     response: {
@@ -136,6 +145,7 @@ export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
       'Render pages of a domain again while the stored ones are served: listed ones, or all that a filter finds',
     description:
       'A stored page is served until the new one is stored, and stays if the render fails. Requests of crawlers are rendered first. Each page counts as a render.',
+    heaviness: heavinessOf,
     body: rerenderBody,
     refuses: ['too_many_to_refresh', 'domain_inactive', 'queue_full'],
     response: { 200: jsonResponse('Queued', rerenderAnswer) },

@@ -32,6 +32,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
     summary: 'Do the same to many domains: at most 1,000',
     description:
       'Each domain is answered on its own, and the others go on. `rerender` renders the home page again while the stored one is served. Nothing deletes a domain.',
+    heaviness: 'change',
     body: bulkBody,
     refuses: ['key_forbidden', 'template_not_found', 'invalid_field'],
     response: { 200: jsonResponse('What became of each, in the order of the request', bulkAnswer) },

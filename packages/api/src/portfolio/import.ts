@@ -29,6 +29,7 @@ export function imports(app: ApiApp, parts: ApiParts, { domainProof, plans }: Ap
     summary: 'Register the domains of a CSV file, all or none',
     description:
       'Answers for each line. With an error in any line nothing is added, unless `partial=true`. The plan must have room for all lines.',
+    heaviness: 'change',
     query: importQuery,
     body: importBody,
     takesCsv: IMPORT_LIMIT_BYTES,

@@ -18,6 +18,7 @@ export function portfolio(app: ApiApp, { clock, pool }: ApiParts, { plans, publi
   add('GET', '/api/portfolio', 'getPortfolio', {
     summary: 'All domains with their state, visits, renders and reasons for trouble, in one answer',
     description: 'As CSV: the same domains, a line for each.',
+    heaviness: 'read',
     query: portfolioQuery,
     response: { 200: csvResponse('The domains', portfolioAnswer) },
     handler: async (scope, request, reply) => {

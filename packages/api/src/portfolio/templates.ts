@@ -8,6 +8,7 @@ import {
   templateBody,
   templateParams,
 } from '@prepaint/contract/api/templates.ts'
+import type { AccountId } from '@prepaint/contract/ids.ts'
 import {
   changesOf,
   createTemplate,
@@ -25,7 +26,8 @@ import { accountRoutes, ownedDomain } from '../http/routes.ts'
 export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
   const add = accountRoutes(app, 'Portfolio')
   const idFrom = (raw: string) => numberFrom(raw, 'template_not_found')
-  const check = ({ rules = [] }: TemplateSettings) => refuseSelectors(selectors, rules, ['settings', 'rules'])
+  const check = (account: AccountId, { rules = [] }: TemplateSettings) =>
+    refuseSelectors(selectors, account, rules, ['settings', 'rules'])
 
   add('GET', '/api/templates', 'listTemplates', {
     summary: 'Settings that can be copied to domains, by name',
@@ -39,7 +41,7 @@ export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
     refuses: ['template_limit'],
     response: { 201: jsonResponse('The template', templateAnswer) },
     handler: async ({ account }, request, reply) => {
-      await check(request.body.settings)
+      await check(account, request.body.settings)
       const template = await createTemplate(pool, account, request.body, changerOf(request))
       reply.code(201)
       return { template }
@@ -54,7 +56,7 @@ export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
     response: { 200: jsonResponse('The template after the change', templateAnswer) },
     handler: async ({ account }, request) => {
       const id = idFrom(request.params.id)
-      await check(request.body.settings)
+      await check(account, request.body.settings)
       return { template: await updateTemplate(pool, account, id, request.body, changerOf(request)) }
     },
   })
@@ -71,6 +73,7 @@ export function templates(app: ApiApp, { pool, selectors }: ApiParts): void {
 
   add('POST', '/api/templates/:id/preview', 'previewTemplate', {
     summary: 'What a template would change in each of some domains',
+    heaviness: 'read',
     params: templateParams,
     body: previewTemplateBody,
     refuses: ['template_not_found', 'domain_not_found'],

@@ -6,8 +6,7 @@ import { addMember } from '@prepaint/service/accounts/members.ts'
 import { addPerson } from '@prepaint/service/accounts/persons.ts'
 import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
-import { assertAnswer, openApi, type TestAnswer, type TestRequest } from '../../../../test/support/api.ts'
-import { until } from '../../../../test/support/condition.ts'
+import { assertAnswer, openApi, type TestRequest } from '../../../../test/support/api.ts'
 
 const api = await openApi()
 const account = await api.account()
@@ -159,27 +158,6 @@ describe('GET /api/reports/monthly', () => {
     assert.equal((await ask('?month=2024-10')).status, 200)
     assertAnswer(await ask('?month=2024-09'), 400, 'month must be one of the last 25 months')
     assertAnswer(await ask('?tag=a&domains=shop.example.com'), 400, 'tag must not be beside domains')
-  })
-
-  it('429 for a fifth report of an account at once, while other accounts get theirs', async () => {
-    const holder = await api.pool.connect()
-    const asked: Promise<TestAnswer>[] = []
-    try {
-      await holder.query('begin; lock table domain_month in access exclusive mode')
-      for (let at = 0; at < 4; at++) asked.push(ask('?month=2026-10'))
-      await until('four reports wait', async () => {
-        const waiting = `select count(*)::int from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query like '%domain_month%'`
-        return (await api.database.column<number>(waiting))[0] === 4
-      })
-      assertAnswer(await ask('?month=2026-10'), 429, 'Too many reports at once, try again in a moment')
-      asked.push(ask('?month=2026-10', { key: stranger.key }))
-    } finally {
-      await holder.query('rollback')
-      holder.release()
-    }
-    for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
-    assert.equal((await ask('?month=2026-10')).status, 200)
   })
 
   it('members and share links that are limited to domains see these only', async () => {

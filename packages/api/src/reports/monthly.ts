@@ -5,9 +5,8 @@ import {
   monthOf,
   REPORT_MONTHS,
 } from '@prepaint/contract/api/reports.ts'
-import { AppError, invalidField } from '@prepaint/contract/errors.ts'
+import { invalidField } from '@prepaint/contract/errors.ts'
 import type { DomainId, Scope } from '@prepaint/contract/ids.ts'
-import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
 import { readBranding } from '@prepaint/service/accounts/branding.ts'
 import { readAccount } from '@prepaint/service/accounts/own-account.ts'
 import {
@@ -21,39 +20,29 @@ import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, ownedDomain } from '../http/routes.ts'
 
-/** A report of many sites takes seconds of PostgreSQL. A node makes so many at once; an account has half of the places at most. */
-const AT_ONCE = 8
-
 export function reports(app: ApiApp, { clock, pool }: ApiParts): void {
-  const places = new ShareByAccount(AT_ONCE)
-
   accountRoutes(app, 'Traffic')('GET', '/api/reports/monthly', 'getMonthlyReport', {
     summary: 'The report of one month, for a client: each site, and one sentence about all',
     description:
       'Reports are kept for 25 months. The running month is told until now. ' +
       'Paths are those of the last 90 days when a month is kept, a week after its end.',
     query: monthlyReportQuery,
-    refuses: ['domain_not_found', 'too_many_reports'],
+    heaviness: 'read',
+    refuses: ['domain_not_found'],
     response: { 200: jsonResponse('The report', monthlyReportAnswer) },
     handler: async (scope, { query }) => {
       const nowMs = clock.nowMs()
       const month = query.month ?? monthAfter(monthOf(nowMs), -1)
       checkMonth(month, nowMs)
-      const leave = places.enter(scope.account)
-      if (leave === null) throw new AppError('too_many_reports', { headers: { 'Retry-After': '1' } })
-      try {
-        const asked = await scopeOf(scope, query)
-        const domains = await readMonth(pool, asked, month, nowMs)
-        const { name } = await readAccount(pool, scope.account)
-        return {
-          month,
-          months: await monthsOf(pool, scope.account, nowMs),
-          account: { name, branding: await readBranding(pool, scope.account) },
-          domains: domains.map(toDomainOfMonth),
-          summary: summaryOf(month, domains, nowMs),
-        }
-      } finally {
-        leave()
+      const asked = await scopeOf(scope, query)
+      const domains = await readMonth(pool, asked, month, nowMs)
+      const { name } = await readAccount(pool, scope.account)
+      return {
+        month,
+        months: await monthsOf(pool, scope.account, nowMs),
+        account: { name, branding: await readBranding(pool, scope.account) },
+        domains: domains.map(toDomainOfMonth),
+        summary: summaryOf(month, domains, nowMs),
       }
     },
   })

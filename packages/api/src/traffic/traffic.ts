@@ -36,6 +36,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     description:
       'Counts are a few seconds old, and up to a minute on nodes with many busy domains; hours are kept for 90 days, days for 400. ' +
       'Steps are UTC hours or days.',
+    heaviness: 'read',
     query: rangeQuery,
     response: {
       200: csvResponse('The traffic', getTrafficAnswer),
@@ -51,6 +52,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
 
   add('GET', 'traffic/paths', 'getTrafficPaths', {
     summary: 'The paths with most requests of crawlers, and those with most failures, in whole UTC days',
+    heaviness: 'read',
     query: trafficPathsQuery,
     response: { 200: csvResponse('The paths', trafficPathsSchema) },
     handler: async (domain, request, reply) => {
@@ -67,6 +69,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     summary: 'Which crawlers asked for paths that robots.txt forbids them, in whole UTC days',
     description:
       'Visits are judged by the robots.txt that was served at the time. Default: the last 30 days.',
+    heaviness: 'read',
     query: rangeQuery.pick({ from: true, to: true }),
     response: { 200: jsonResponse('The crawlers, those with most such visits first', complianceSchema) },
     handler: async (domain, request) => {
@@ -82,6 +85,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
     description:
       'They get the origin, as people do. `settings.crawlers` makes a client a crawler (`add`) or a person (`remove`): ' +
       'then it is no longer listed. Kept for 90 days. Default: the last 30 days.',
+    heaviness: 'read',
     query: unrecognisedClientsQuery,
     response: { 200: jsonResponse('The clients, those with most visits first', unrecognisedClientsSchema) },
     handler: async (domain, request) => {
@@ -115,6 +119,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
 
   addOfAccount('GET', '/api/traffic', 'getTrafficOfAccount', {
     summary: 'Live traffic of all domains of the account',
+    heaviness: 'read',
     query: rangeQuery,
     response: {
       200: csvResponse('The traffic', getTrafficOfAccountAnswer),
@@ -131,6 +136,7 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
   addOfAccount('GET', '/api/traffic/domains', 'listTrafficSummaries', {
     summary:
       'Each domain of the account, by name: hit ratio of the last day and week, last crawler, renders of the month',
+    heaviness: 'read',
     response: {
       200: jsonResponse('The domains', listTrafficSummariesAnswer),
     },

@@ -97,8 +97,9 @@ $$;
 
 -- Queues renders of `paths` (all different) and returns the open job of each. `are_both`: for each path, whether
 -- `mobile` follows `desktop`. A page that has an open job joins it and raises its priority. No rows: the queue is full.
--- A domain may have at most as many background jobs waiting as there is room left, and an account as many live jobs.
--- Alone it gets half of the queue, two get a third each, and there is always room for another one.
+-- An account, with all its domains, may have at most as many jobs waiting as there is room left: alone it gets half of the
+-- queue, two get a third each. A fiftieth of the queue it has in any case, whatever others have filled. What transactions
+-- add at the same time is not counted.
 --
 -- A function, because it needs a lock first and a read afterwards: the snapshot of a single statement is older than the
 -- lock it waits for (measured: a cap of 2 let 7 renders run). In a volatile function each statement has its own snapshot.
@@ -169,22 +170,15 @@ begin
       if exists (select from queue_depth where counted_at < clock_timestamp() - interval '5 seconds')
          and pg_try_advisory_xact_lock(7226, 1) then
         update queue_depth set
-          queued = (select count(*) from job where state = 'queued' and priority > 0),
+          queued = (select coalesce(sum(w.waiting), 0) from queue_waiting w where w.priority > 0),
           counted_at = clock_timestamp();
       end if;
       select queued into whole from queue_depth;
-      -- Turns of a domain differ, so their range is never less than the number of its jobs.
-      own := 0;
-      for line in 1..2 loop
-        own := own + coalesce(last_turn(line::smallint, account, for_domain)
-                              - first_turn(line::smallint, account, for_domain) + 1, 0);
-      end loop;
-      if own + greatest(own, whole) + 2 * fresh > bound then
-        select count(*) into own from job
-         where state = 'queued' and priority in (1, 2) and account_id = account and domain_id = for_domain;
-      end if;
+      -- All domains of the account: with as many as an agency has, each of them would take half of what the others left.
+      select coalesce(sum(w.waiting), 0) into own from queue_waiting w
+       where w.priority in (1, 2) and w.lane = account % 16 and w.account_id = account;
     end if;
-    if own + greatest(own, whole) + 2 * fresh > bound then
+    if own + fresh > bound / 50 and own + greatest(own, whole) + 2 * fresh > bound then
       return;
     end if;
   end if;

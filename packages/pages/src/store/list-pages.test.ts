@@ -156,6 +156,23 @@ describe(`a list of ${MANY} pages`, () => {
     assert.deepEqual(beyond, { matching: MANY * 0.1, counts: null })
   })
 
+  it('pages for desktops and for phones are counted by path, also where a page has only one of them', async () => {
+    const id = await queue.domain()
+    const counted = async () => {
+      const asked = { match: null, nowMs: NOW_MS }
+      const { matching, counts } = await countByFilter(pool, { ...domain(1), id }, asked)
+      return [matching, counts?.variant]
+    }
+    await queue.store(id, ['/both', '/desktop'])
+    assert.deepEqual(await counted(), [2, { desktop: 2 }])
+    await pool.query(
+      `insert into page (domain_id, path, variant, status, headers, body_br, html_bytes, etag, rendered_at)
+       select $1, path, 'mobile', 200, '[]', '\\x00', 1, 'e', now() from unnest('{/both,/phone}'::text[]) path`,
+      [id],
+    )
+    assert.deepEqual(await counted(), [3, { desktop: 2, mobile: 2 }])
+  })
+
   for (const [name, filter] of Object.entries(FILTERS)) {
     // Proves decided "Filters of pages"
     it(`a filter by ${name} finds in every order, counts and names the same pages`, async () => {

@@ -144,19 +144,18 @@ export async function countByFilter(
   most = COUNTED_MOST,
 ): Promise<{ matching: number; counts: PageCounts | null }> {
   const { match, filter = {}, nowMs } = wanted
-  if (await hasMorePages(db, domain, match, most)) {
-    return { matching: await countPages(db, domain, wanted), counts: null }
-  }
+  const { pages, hasMobile } = await findVariants(db, domain, match, most)
+  if (pages > most) return { matching: await countPages(db, domain, wanted), counts: null }
   const { values, put } = parameters(domain.id)
   const { rows } = await db.query<Alike>(
     `select f.status, ${freshnessSql(domain.settings, nowMs, put)} as freshness, r.outcome,
-            f.variant = 'desktop' as "hasDesktop", m.path is not null as "hasMobile", v.path is null as unvisited,
-            count(*)::integer as pages
+            f.variant = 'desktop' as "hasDesktop", ${hasMobile ? 'm.path is not null' : 'false'} as "hasMobile",
+            v.path is null as unvisited, count(*)::integer as pages
        from page f
-       left join page m on m.domain_id = $1 and m.path = f.path and m.variant = 'mobile'
+       ${hasMobile ? `left join page m on m.domain_id = $1 and m.path = f.path and m.variant = 'mobile'` : ''}
        left join last_render r on r.domain_id = $1 and r.path = f.path
        left join last_visit v on v.domain_id = $1 and v.path = f.path and v.visited_at > ${visitedSince(nowMs, put)}
-      where f.domain_id = $1 and ${oneForEachPath('f')} ${matchCondition(match, 'f.path', put)}
+      where f.domain_id = $1 and ${hasMobile ? oneForEachPath('f') : `f.variant = 'desktop'`} ${matchCondition(match, 'f.path', put)}
       group by 1, 2, 3, 4, 5, 6`,
     values,
   )
@@ -180,18 +179,20 @@ export async function countByFilter(
   return { matching, counts }
 }
 
-async function hasMorePages(
+/** How many pages a search finds, of both variants and at most `most + 1`, and whether phones have pages of their own among them. */
+async function findVariants(
   db: Queryable,
   domain: DomainOfPages,
   match: PageMatch | null,
   most: number,
-): Promise<boolean> {
+): Promise<{ pages: number; hasMobile: boolean }> {
   const { values, put } = parameters(domain.id)
-  const { rowCount } = await db.query(
-    `select from page f where f.domain_id = $1 ${matchCondition(match, 'f.path', put)} offset ${put(most)} limit 1`,
+  const { rows } = await db.query<{ pages: number; hasMobile: boolean }>(
+    `select count(*)::integer as pages, coalesce(bool_or(variant = 'mobile'), false) as "hasMobile" from (
+       select f.variant from page f where f.domain_id = $1 ${matchCondition(match, 'f.path', put)} limit ${put(most + 1)}) found`,
     values,
   )
-  return rowCount === 1
+  return rows[0]!
 }
 
 function refusingFilters(page: Alike, filter: PageFilter): (keyof PageFilter)[] {

@@ -126,7 +126,7 @@ export async function deletePages(
 ): Promise<number> {
   const deletion = DELETIONS[why]
   const { where, values } = condition(domain, which)
-  const db = deletion.mayTakeLong ? await letTakeLong(client) : client
+  const db = deletion.mayTakeLong ? await letTakeLong(client, { domain }) : client
   if (deletion.supersedesRenders) {
     await db.query(`update job set superseded = true where state = 'running' and ${where}`, values)
   }

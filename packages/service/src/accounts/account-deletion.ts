@@ -125,7 +125,7 @@ async function deleteAccount(pool: pg.Pool, account: AccountId, signal: AbortSig
     await deleteDomain(pool, account, name)
   }
   await retriedTransaction(pool, async (client) => {
-    const patient = await letTakeLong(client)
+    const patient = await letTakeLong(client, { account })
     const { rows: due } = await patient.query(
       'select from account where id = $1 and deletes_at is not null for update',
       [account],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import { type AskBrowser, SelectorCheck } from './checked-rules.ts'
 
@@ -112,5 +113,17 @@ describe('without a browser, a grammar decides about selectors', () => {
     resolve([])
     assert.equal(await check.firstProblem([removing('last')]), null)
     assert.deepEqual(asked, [['first'], ['last']])
+  })
+  it('accounts take turns: many saves of one of them do not come before a save of another', async () => {
+    const asked: string[] = []
+    const ask: AskBrowser = async ([selector]) => {
+      asked.push(selector!)
+      return []
+    }
+    const { check } = checkBy(ask)
+    const save = (account: number, selector: string) =>
+      check.firstProblem([removing(selector)], [], account as AccountId)
+    await Promise.all([save(1, 'a1'), save(1, 'a2'), save(1, 'a3'), save(2, 'b1')])
+    assert.deepEqual(asked, ['a1', 'a2', 'b1', 'a3'])
   })
 })

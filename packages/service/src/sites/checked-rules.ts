@@ -1,7 +1,9 @@
+import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { SelectorProblem } from '@prepaint/contract/outcome/renderer.ts'
 import type { Problem, ProblemPath } from '@prepaint/contract/problem.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import { Turns } from '@prepaint/runtime/turns.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import { selectorProblem } from './selector.ts'
 import { selectorLimitProblem } from './selector-limits.ts'
@@ -19,8 +21,8 @@ export class SelectorCheck {
   readonly #ask: AskBrowser | null
   readonly #log: Pick<Log, 'warn'>
   readonly #limitMs: number
-  /** Settles when the browser has read the selectors of the last save. Saves take turns, so that many of them open one page only. */
-  #last: Promise<unknown> = Promise.resolve()
+  /** Saves wait for each other, so that many of them open one page only. Accounts take turns. */
+  readonly #turns = new Turns(1)
 
   /** Without `ask`, and where it fails or takes longer than `limitMs`, a grammar of selectors decides. */
   constructor(ask: AskBrowser | null, log: Pick<Log, 'warn'>, { limitMs = BROWSER_LIMIT_MS } = {}) {
@@ -29,12 +31,19 @@ export class SelectorCheck {
     this.#limitMs = limitMs
   }
 
-  /** Returns what is wrong with the first selector that is refused, or null. `path` is where the rules stand in the request. */
-  async firstProblem(rules: readonly Rule[], path: ProblemPath = []): Promise<Problem | null> {
+  /**
+   * Returns what is wrong with the first selector that is refused, or null. `path` is where the rules stand in the request. A
+   * command has no account.
+   */
+  async firstProblem(
+    rules: readonly Rule[],
+    path: ProblemPath = [],
+    account: AccountId | null = null,
+  ): Promise<Problem | null> {
     const placed = rules.flatMap((rule, at) => selectorsOf(rule, [...path, at]))
     const limited = new Map(placed.map(({ selector }) => [selector, selectorLimitProblem(selector)]))
     const harmless = [...limited.keys()].filter((selector) => limited.get(selector) === null)
-    const refused = await this.#refusedOf(harmless)
+    const refused = await this.#refusedOf(harmless, account)
     for (const { selector, place } of placed) {
       const limit = limited.get(selector) ?? null
       if (limit !== null) return { path: place, message: limit }
@@ -45,22 +54,32 @@ export class SelectorCheck {
     return null
   }
 
-  async #refusedOf(selectors: readonly string[]): Promise<Set<string>> {
+  async #refusedOf(selectors: readonly string[], account: AccountId | null): Promise<Set<string>> {
     if (selectors.length === 0) return new Set()
-    const problems = await this.#askBrowser(selectors)
+    const problems = await this.#askBrowser(selectors, account)
     if (problems !== null) return new Set(problems.map(({ selector }) => selector))
     return new Set(selectors.filter((selector) => selectorProblem(selector) !== null))
   }
 
   /** Asks once for all selectors. Returns null if no browser answers in time. */
-  async #askBrowser(selectors: readonly string[]): Promise<readonly SelectorProblem[] | null> {
+  async #askBrowser(
+    selectors: readonly string[],
+    account: AccountId | null,
+  ): Promise<readonly SelectorProblem[] | null> {
     const ask = this.#ask
     if (ask === null) return null
     let isTooLate = false
-    const turn = this.#last.then(() => (isTooLate ? null : ask(selectors)))
-    this.#last = turn.catch(() => {})
+    const askInTurn = async () => {
+      const leave = await this.#turns.enter(account ?? 0, this.#limitMs)
+      if (leave === null) return null
+      try {
+        return isTooLate ? null : await ask(selectors)
+      } finally {
+        leave()
+      }
+    }
     try {
-      const problems = await within(this.#limitMs, turn, null)
+      const problems = await within(this.#limitMs, askInTurn(), null)
       if (problems !== null) return problems
       throw new Error(`no browser answered within ${this.#limitMs} ms`)
     } catch (error) {

@@ -423,7 +423,7 @@ async function removeDomain(
   admit?: (client: Queryable) => Promise<void>,
 ): Promise<DeletedDomain> {
   await deletePages(client, id, { kind: 'all' }, 'domain-deleted')
-  const patient = await letTakeLong(client)
+  const patient = await letTakeLong(client, { account })
   await deleteJobs(patient, id)
   if (admit !== undefined) {
     await patient.query('select from domain where id = $1 and account_id = $2 for update', [id, account])

@@ -117,20 +117,26 @@ describe('the bound of the queue', () => {
   beforeEach(recount)
 
   for (const priority of ['live', 'warm'] as const) {
-    it(`${priority}: one domain may take half, and not one more`, async () => {
+    it(`${priority}: an account may take half with all its domains, and not one more`, async () => {
       const domain = await queue.domain()
-      await enqueue(queue.pool, domain, paths(4), priority, { bound: 10 })
-      await enqueue(queue.pool, domain, paths(5), priority, { bound: 10 })
-      await assert.rejects(enqueue(queue.pool, domain, paths(6), priority, { bound: 10 }), full)
-      assert.equal((await queue.jobs(domain)).length, 5, 'nothing of what was refused was queued')
+      const second = await queue.domain({ account: await queue.accountOf(domain) })
+      await enqueue(queue.pool, domain, paths(3), priority, { bound: 10 })
+      await enqueue(queue.pool, second, paths(2), priority, { bound: 10 })
+      for (const [more, held] of [
+        [domain, 3],
+        [second, 2],
+      ] as const) {
+        await assert.rejects(enqueue(queue.pool, more, paths(held + 1), priority, { bound: 10 }), full)
+        assert.equal((await queue.jobs(more)).length, held, 'nothing of what was refused was queued')
+      }
       // What joins takes no room.
-      assert.equal((await enqueue(queue.pool, domain, paths(5), priority, { bound: 10 })).length, 5)
+      assert.equal((await enqueue(queue.pool, domain, paths(3), priority, { bound: 10 })).length, 3)
       // What runs does not wait.
       await queue.claim({ slots: 1 })
-      assert.equal((await enqueue(queue.pool, domain, paths(6), priority, { bound: 10 })).length, 6)
+      assert.equal((await enqueue(queue.pool, domain, paths(4), priority, { bound: 10 })).length, 4)
     })
 
-    it(`${priority}: a domain may have as many as it leaves for others`, async () => {
+    it(`${priority}: an account may have as many as it leaves for others`, async () => {
       const [greedy, modest] = [await queue.domain(), await queue.domain()]
       await enqueue(queue.pool, greedy, paths(5), priority, { bound: 10 })
       await recount()
@@ -141,6 +147,22 @@ describe('the bound of the queue', () => {
       const newcomer = await queue.domain()
       await enqueue(queue.pool, newcomer, paths(1), priority, { bound: 10 })
     })
+
+    it(`${priority}: an account has a fiftieth, and not one more, where others have filled the rest`, async () => {
+      const bound = 100
+      let whole = 0
+      while (whole < bound - 1) {
+        const half = Math.floor((bound - whole) / 2)
+        await enqueue(queue.pool, await queue.domain(), paths(half), priority, { bound })
+        await recount()
+        whole += half
+      }
+      const domain = await queue.domain()
+      const second = await queue.domain({ account: await queue.accountOf(domain) })
+      await enqueue(queue.pool, domain, paths(1), priority, { bound })
+      await enqueue(queue.pool, second, paths(1), priority, { bound })
+      await assert.rejects(enqueue(queue.pool, domain, paths(2), priority, { bound }), full)
+    })
   }
 
   it('a queue full of background jobs has room for crawlers', async () => {
@@ -148,6 +170,32 @@ describe('the bound of the queue', () => {
     await enqueue(queue.pool, domain, paths(5), 'warm', { bound: 10 })
     await assert.rejects(enqueue(queue.pool, domain, paths(6), 'refresh', { bound: 10 }), full)
     await enqueue(queue.pool, domain, paths(6), 'live', { bound: 12 })
+  })
+
+  it('a bulk refresh of a million pages ends at half of the queue, and refuses no refresh, warm or crawler of another account', async () => {
+    const first = await queue.domain()
+    const last = await queue.domain({ account: await queue.accountOf(first) })
+    await queue.countWaiting(first, 490_000)
+    await enqueue(queue.pool, last, paths(10_000), 'refresh')
+    await assert.rejects(enqueue(queue.pool, last, ['/more' as PagePath], 'refresh'), full)
+    await assert.rejects(enqueue(queue.pool, first, ['/more' as PagePath], 'warm'), full)
+
+    const other = await queue.domain()
+    await recount()
+    assert.equal((await enqueue(queue.pool, other, paths(10_000), 'refresh')).length, 10_000)
+    assert.equal((await enqueue(queue.pool, other, paths(500, '/warm'), 'warm')).length, 500)
+    assert.equal((await enqueue(queue.pool, other, [HOME], 'live')).length, 1)
+    await queue.countWaiting(first, -490_000)
+  })
+
+  it('20,000 background jobs of an account wait beside a queue that others have filled, and not one more', async () => {
+    const domain = await queue.domain()
+    const filled = `update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`
+    await queue.pool.query(filled)
+    await queue.countWaiting(domain, 10_000)
+    await enqueue(queue.pool, domain, paths(10_000), 'refresh')
+    await assert.rejects(enqueue(queue.pool, domain, [HOME], 'refresh'), full)
+    await queue.countWaiting(domain, -10_000)
   })
 })
 

@@ -14,7 +14,10 @@ import { rememberSpelling } from './spelling.ts'
 /** The most live jobs of the whole fleet. Crawlers would not wait for a longer queue. */
 export const LIVE_BOUND = 10_000
 
-/** The most jobs of the whole fleet. `refresh` and `warm` share one limit. */
+/**
+ * The most waiting jobs of the whole fleet. `refresh` and `warm` share one limit. An account may have as many as are still free,
+ * so half of them at most, and a fiftieth also where others have filled the rest.
+ */
 const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
 // SQL functions of packages/pages/src/queue/functions.sql, because they take a lock before they read.

@@ -162,10 +162,10 @@ describe('refreshing ahead', () => {
   })
 
   it('nothing is refreshed while the queue is full, until there is room again', async () => {
-    await site([30])
-    await queue.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)
+    const domain = await site([30])
+    await queue.countWaiting(domain, 500_000)
     assert.deepEqual(await look(), [])
-    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    await queue.countWaiting(domain, -500_000)
     await again()
     assert.deepEqual(await look(), ['/p0'])
   })

@@ -273,8 +273,8 @@ it('a run for which the queue has no room holds up none for which it has', async
   const greedy = await started(500)
   await enqueue(queue.pool, greedy, paths(2_000, '/own'), 'refresh')
   const other = await started(500)
-  // Beside 2,000 of its own 500 more are too many, and alone they are not.
-  await queue.pool.query(`update queue_depth set queued = 998000, counted_at = now() + interval '1 hour'`)
+  // Its account has half of the queue.
+  await queue.countWaiting(greedy, 497_501)
   assert.equal(await warm.step(), 'moved')
   assert.deepEqual([await warm.queued(greedy), await warm.queued(other)], [2_000, 500])
 })

@@ -5,9 +5,9 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { BodyUnavailable } from '@prepaint/runtime/body-unavailable.ts'
 import { type Stopwatch, systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import { Turns } from '@prepaint/runtime/turns.ts'
 import { S3Client, SOCKETS, type StoreOperation, StoreRefused, TransferFailed } from './s3-client.ts'
 import { hostOf, type StoreAddress } from './store-address.ts'
-import { Turns } from './turns.ts'
 
 /** Where the body of a row is. A page with a body in PostgreSQL has neither key nor sum. */
 export type LocatedBody = { key: string; bytes: number; sum: Buffer }

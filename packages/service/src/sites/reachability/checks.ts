@@ -2,12 +2,14 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import { Rate, type Refusal } from '@prepaint/postgres/rates'
 import type { Clock } from '@prepaint/runtime/clock.ts'
+import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
 import { LRUCache } from 'lru-cache'
 import type { DnsState } from './dns-state.ts'
 import type { TriedOrigin } from './try-origin.ts'
 
 /** Checks of an account in a minute, over all nodes. Cached results are free. */
 export const CHECKS_A_MINUTE = 60
+/** Of a node. Accounts share them: a check waits for servers of its owner. */
 export const CHECKS_AT_ONCE = 16
 /** A name that leads here stays for a while; another one may be changing now. */
 const KEPT_MS = { good: 60_000, other: 10_000 }
@@ -38,7 +40,7 @@ export class Checks {
   readonly #known = new LRUCache<string, { endsMs: number; found: Promise<CheckedDns | null> }>({
     max: 5_000,
   })
-  #underWay = 0
+  readonly #share = new ShareByAccount(CHECKS_AT_ONCE)
 
   constructor(clock: Clock, take: TakeCheck, probes: Probes) {
     this.#clock = clock
@@ -92,14 +94,12 @@ export class Checks {
 
   async #limited<T>(account: AccountId, run: () => Promise<T>): Promise<T> {
     await this.count(account)
-    if (this.#underWay >= CHECKS_AT_ONCE) {
-      throw new AppError('too_many_checks', { headers: { 'Retry-After': '1' } })
-    }
-    this.#underWay++
+    const leave = this.#share.enter(account)
+    if (leave === null) throw new AppError('too_many_checks', { headers: { 'Retry-After': '1' } })
     try {
       return await run()
     } finally {
-      this.#underWay--
+      leave()
     }
   }
 }

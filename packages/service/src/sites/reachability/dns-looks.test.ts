@@ -89,3 +89,22 @@ it('404: a check that names a foreign domain asks nothing; 400: more than 50', a
     'domains must have at most 50 entries',
   )
 })
+
+it('accounts take turns: names of one that wait longer do not keep those of another out of a round', async () => {
+  const { id } = await api.domain(owner, 'many.dns.example.com')
+  const { id: others, name } = await api.domain(stranger, 'few.dns.example.com')
+  await api.pool.query(
+    `insert into domain (account_id, custom_domain, origin_url)
+     select account_id, 'many' || n || '.dns.example.com', origin_url from domain, generate_series(1, 250) n where id = $1`,
+    [id],
+  )
+  await api.pool.query(
+    `insert into dns_look (domain_id, state, addresses, checked_at)
+     select id, 'elsewhere', '{}', now() - case when id = $1 then interval '11 minutes' else interval '20 minutes' end from domain
+     on conflict (domain_id) do update set checked_at = excluded.checked_at`,
+    [others],
+  )
+  const looked = await round()
+  assert.equal(looked.length, 200)
+  assert(looked.includes(name))
+})

@@ -13,18 +13,20 @@ type DnsLook = z.infer<typeof listDnsAnswer>['domains'][number]
 const EVERY_MS = 20_000
 const LEAST_PAUSE_MS = 1_000
 const AT_ONCE = 16
-/** Looks of a round. The others are due again at the next, the oldest first. */
+/** Looks of a round, for which accounts take turns. The others are due again at the next, the oldest of an account first. */
 const MOST = 200
 
 // Watched for as long as a screen asks: it asks every 20 seconds. Inactive domains are looked at, too.
 const DUE = `
-  select d.id, d.account_id as account, d.custom_domain as name
-    from domain d join account a on a.id = d.account_id left join dns_look l on l.domain_id = d.id
-   where a.suspended_at is null
-     and (l.checked_at is null or l.checked_at <= clock_timestamp() - interval '10 minutes'
-          or (l.watched_at > clock_timestamp() - interval '1 minute' and l.state <> 'reaches-us'
-              and l.checked_at <= clock_timestamp() - interval '19 seconds' and coalesce(d.settings->>'way', 'dns') = 'dns'))
-   order by l.checked_at nulls first limit ${MOST}`
+  select id, account, name from (
+    select d.id, d.account_id as account, d.custom_domain as name, l.checked_at,
+           row_number() over (partition by d.account_id order by l.checked_at nulls first, d.id) as turn
+      from domain d join account a on a.id = d.account_id left join dns_look l on l.domain_id = d.id
+      where a.suspended_at is null
+        and (l.checked_at is null or l.checked_at <= clock_timestamp() - interval '10 minutes'
+             or (l.watched_at > clock_timestamp() - interval '1 minute' and l.state <> 'reaches-us'
+                 and l.checked_at <= clock_timestamp() - interval '19 seconds' and coalesce(d.settings->>'way', 'dns') = 'dns'))) due
+   order by turn, checked_at nulls first, id limit ${MOST}`
 
 /** Looks where the names of all domains lead: one task for the fleet, so that no screen has to look for each of them. */
 export class DnsLooks implements TaskKind {
