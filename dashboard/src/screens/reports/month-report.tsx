@@ -116,13 +116,14 @@ function List(props: { title: string; rows: readonly Row[]; none?: string; isPat
   )
 }
 
-function crawlerRows({ by_crawler: crawlers }: Site): Row[] {
-  const rows = crawlers.slice(0, MOST_CRAWLERS).map(({ crawler, category, visits }) => ({
+function crawlerRows({ by_crawler: crawlers, visits: all }: Site): Row[] {
+  const shown = crawlers.slice(0, MOST_CRAWLERS)
+  const rows = shown.map(({ crawler, category, visits }) => ({
     key: `${category} ${crawler}`,
     name: crawlerName(crawler),
     value: count(visits),
   }))
-  const others = crawlers.slice(MOST_CRAWLERS).reduce((sum, { visits }) => sum + visits, 0)
+  const others = shown.reduce((left, { visits }) => left - visits, all)
   if (others > 0) rows.push({ key: '', name: 'Others', value: count(others) })
   return rows
 }
@@ -133,13 +134,13 @@ function pageRows({ top_pages: pages }: Site): Row[] {
     .map(({ path, visits }) => ({ key: path, name: path, value: count(visits) }))
 }
 
-function incidentRows({ incidents }: Site): Row[] {
+function incidentRows({ incidents, left_out: leftOut }: Site): Row[] {
   const rows = incidents.slice(0, MOST_EVENTS).map(({ kind, since, resolved_at: ended }) => ({
     key: `${kind} ${since}`,
     name: kindTitle(kind),
     value: ended === null ? `since ${axisName(since, 'day')}` : `${axisName(since, 'day')}, ended`,
   }))
-  return withMore(rows, incidents.length)
+  return withMore(rows, incidents.length + leftOut.incidents)
 }
 
 const CHANGES: Record<(typeof CHANGE_KINDS)[number], string> = {

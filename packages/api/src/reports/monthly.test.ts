@@ -105,6 +105,7 @@ describe('GET /api/reports/monthly', () => {
         { path: '/a', visits: 10 },
         { path: '/b', visits: 9 },
       ],
+      left_out: { crawlers: 0, incidents: 0 },
     })
     assert.equal(days.length, 31)
     assert.deepEqual([days[0], days[30], days[14]], [60, 43, 0])
@@ -131,6 +132,39 @@ describe('GET /api/reports/monthly', () => {
     const { domains, summary } = await report('?month=2026-07&domains=blog.example.com')
     assert.deepEqual([domains[0]!.visits, domains[0]!.hit_ratio, domains[0]!.response_ms], [0, null, null])
     assert.equal(summary, 'No crawler visited blog.example.com in July 2026.')
+  })
+
+  it('200: all incidents, changes and crawlers of a busy month, and how many more there were than 500 incidents and 200 crawlers', async () => {
+    const busy = await api.account()
+    const { id } = await api.domain(busy, 'busy.example.com')
+    const insert = (incidents: number, kind: string) =>
+      api.pool.query(
+        `insert into incident (account_id, domain_id, kind, state, since, resolved_at, summary, evidence)
+         select $1, $2, $3, 'resolved', '2026-10-02T00:00:00Z'::timestamptz + make_interval(mins => n), '2026-10-30T00:00:00Z', n::text, $4
+           from generate_series(1, $5::integer) n`,
+        [busy.id, id, kind, evidence, incidents],
+      )
+    const read = async () => (await report('?month=2026-10', { key: busy.key })).domains[0]!
+    await insert(500, 'blocked')
+    await api.pool.query(
+      `insert into event (account_id, domain_id, type, body, created_at)
+       select $1, $2, type, '{}', '2026-10-01T10:00:00Z'::timestamptz + make_interval(days => n)
+         from generate_series(0, 30) n, unnest('{domain.live,deploy.detected}'::text[]) type`,
+      [busy.id, id],
+    )
+    for (let at = 1; at <= 200; at++) await visited(id, '2026-10-03', `Crawler ${at}`, 'hit', at)
+    const whole = await read()
+    assert.deepEqual(
+      [whole.incidents.length, whole.changes.length, whole.by_crawler.length, whole.left_out],
+      [500, 62, 200, { crawlers: 0, incidents: 0 }],
+    )
+    assert.deepEqual([whole.incidents[0]!.summary, whole.incidents[499]!.summary], ['500', '1'])
+    await insert(1, 'dns_lost')
+    await visited(id, '2026-10-03', 'Crawler 201', 'hit', 201)
+    const cut = await read()
+    assert.deepEqual([cut.incidents.length, cut.by_crawler.length], [500, 200])
+    assert.deepEqual(cut.left_out, { crawlers: 1, incidents: 1 })
+    assert.equal(cut.by_crawler[0]!.crawler, 'Crawler 201')
   })
 
   it('200: chosen domains, or those with a tag in any case of letters', async () => {

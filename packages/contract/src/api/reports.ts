@@ -40,7 +40,7 @@ const domainSchema = z.object({
   days: z.array(z.number()).describe('The visits of each day; of the running month, until today'),
   by_crawler: z
     .array(z.object({ crawler: z.string(), category: z.string(), visits: z.number() }))
-    .describe('Those with most visits first'),
+    .describe('Those with most visits first, at most 200'),
   hit_ratio: z
     .number()
     .nullable()
@@ -57,13 +57,16 @@ const domainSchema = z.object({
         resolved_at: timeSchema.nullable(),
       }),
     )
-    .describe('Newest first, at most 20'),
+    .describe('All that were open in the month, newest first; at most 500'),
   top_pages: z
     .array(z.object({ path: z.string(), visits: z.number() }))
     .describe('Those that crawlers requested most, at most 10'),
   changes: z
     .array(z.object({ what: z.enum(CHANGE_KINDS), at: timeSchema }))
-    .describe('Newest first, at most 50; of a day the last one of each kind'),
+    .describe('Newest first; of a day the last one of each kind'),
+  left_out: z
+    .object({ crawlers: z.number(), incidents: z.number() })
+    .describe('How many more there were than these lists take'),
 })
 
 export type DomainOfMonth = z.infer<typeof domainSchema>

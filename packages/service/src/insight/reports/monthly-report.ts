@@ -18,9 +18,11 @@ const DAY_MS = 86_400_000
 /** Domains that are read by one set of statements. */
 const AT_ONCE = 100
 const MOST_PAGES = 10
-const MOST_INCIDENTS = 20
-const MOST_CHANGES = 50
-const MOST_CRAWLERS = 50
+/** Of a domain and month. How many more there were is told beside them. */
+const MOST_INCIDENTS = 500
+const MOST_CRAWLERS = 200
+/** Of months that were kept before it was told. */
+const NONE_LEFT_OUT = { crawlers: 0, incidents: 0 }
 
 /** What is kept of a domain and month. `pages`: requests for pages; `hits`: those of them that came from the cache. */
 type KeptFigures = Omit<DomainOfMonth, 'domain'> & { pages: number; hits: number }
@@ -89,7 +91,9 @@ async function readKept(
       where d.account_id = $1 and m.domain_id = any ($2) and m.month = $3`,
     [account, domains, `${month}-01`],
   )
-  return new Map(rows.map(({ id, figures }) => [id, figures]))
+  return new Map(
+    rows.map(({ id, figures }) => [id, { ...figures, left_out: figures.left_out ?? NONE_LEFT_OUT }]),
+  )
 }
 
 /** $1: the account, $2: domains, $3 and $4: the first day and the one after the last. */
@@ -117,8 +121,10 @@ const PATHS = `
    where rank <= ${MOST_PAGES} order by domain_id, rank`
 
 const INCIDENTS = `
-  select domain_id, kind, summary, iso_time(since) as since, iso_time(resolved_at) as resolved_at from (
-    select *, row_number() over (partition by domain_id order by since desc, id desc) as rank from incident
+  select domain_id, kind, summary, iso_time(since) as since, iso_time(resolved_at) as resolved_at, whole from (
+    select *, row_number() over (partition by domain_id order by since desc, id desc) as rank,
+           (count(*) over (partition by domain_id))::integer as whole
+      from incident
      where account_id = $1 and ${OWNED} and since < $4::timestamp at time zone 'UTC'
        and (resolved_at is null or resolved_at >= $3::timestamp at time zone 'UTC')) i
    where rank <= ${MOST_INCIDENTS} order by domain_id, rank`
@@ -139,11 +145,8 @@ const CHANGES = `
       from event
      where account_id = $1 and ${OWNED} and type in ('domain.live', 'deploy.detected', 'domain.certificate_issued')
        and created_at >= $3::timestamp at time zone 'UTC' and created_at < $4::timestamp at time zone 'UTC')
-  select domain_id, what, iso_time(at) as at from (
-    select domain_id, what, max(at) as at,
-           row_number() over (partition by domain_id order by max(at) desc, what) as rank
-      from noted group by domain_id, what, (at at time zone 'UTC')::date) c
-   where rank <= ${MOST_CHANGES} order by domain_id, rank`
+  select domain_id, what, iso_time(max(at)) as at from noted
+   group by domain_id, what, (at at time zone 'UTC')::date order by domain_id, max(at) desc, what`
 
 type CountRow = {
   domain_id: DomainId
@@ -192,11 +195,13 @@ export async function countMonth(
   }
   const paths = await db.query<{ domain_id: DomainId; path: string; visits: number }>(PATHS, values)
   for (const { domain_id: id, ...page } of paths.rows) found.get(id)!.top_pages.push(page)
-  const incidents = await db.query<{ domain_id: DomainId } & KeptFigures['incidents'][number]>(
-    INCIDENTS,
-    values,
-  )
-  for (const { domain_id: id, ...incident } of incidents.rows) found.get(id)!.incidents.push(incident)
+  type IncidentRow = { domain_id: DomainId; whole: number } & KeptFigures['incidents'][number]
+  const incidents = await db.query<IncidentRow>(INCIDENTS, values)
+  for (const { domain_id: id, whole, ...incident } of incidents.rows) {
+    const figures = found.get(id)!
+    figures.incidents.push(incident)
+    figures.left_out.incidents = Math.max(0, whole - MOST_INCIDENTS)
+  }
   const changes = await db.query<{ domain_id: DomainId; what: (typeof CHANGE_KINDS)[number]; at: string }>(
     CHANGES,
     values,
@@ -226,6 +231,7 @@ function nothing(days: number): KeptFigures {
     incidents: [],
     top_pages: [],
     changes: [],
+    left_out: { crawlers: 0, incidents: 0 },
     pages: 0,
     hits: 0,
   }
@@ -264,9 +270,11 @@ function addCount(figures: KeptFigures, { day, category, crawler, verdict, visit
 function complete(figures: KeptFigures): void {
   const { pages, hits } = figures
   if (pages > 0) figures.hit_ratio = Math.round((hits / pages) * 10_000) / 10_000
-  figures.by_crawler = joined(figures.by_crawler)
-    .toSorted((a, b) => b.visits - a.visits || (a.crawler < b.crawler ? -1 : 1))
-    .slice(0, MOST_CRAWLERS)
+  const crawlers = joined(figures.by_crawler).toSorted(
+    (a, b) => b.visits - a.visits || (a.crawler < b.crawler ? -1 : 1),
+  )
+  figures.by_crawler = crawlers.slice(0, MOST_CRAWLERS)
+  figures.left_out.crawlers = crawlers.length - figures.by_crawler.length
 }
 
 /** Several purposes of a crawler's category are one category. */

@@ -91,14 +91,14 @@ export async function recordMonthlyLetters(
       summary: summaryOf(month, read, nowMs),
       domains: read
         .slice(0, MOST_DOMAINS)
-        .map(({ domain, visits, before, hit_ratio, failed, response_ms, incidents }) => ({
+        .map(({ domain, visits, before, hit_ratio, failed, response_ms, incidents, left_out }) => ({
           domain,
           visits,
           before,
           hit_ratio,
           failed,
           response_ms,
-          incidents: incidents.length,
+          incidents: incidents.length + left_out.incidents,
         })),
       others: Math.max(0, read.length - MOST_DOMAINS),
       limited: names,
