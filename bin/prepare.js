@@ -8,6 +8,10 @@ const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
 const node = path.join(modules, '.bin/node')
 const brought = `../node-${process.platform}-${process.arch}/bin/node`
 
+// npx runs this again when it first runs a command of the checkout, which `npm ci` has completed: a build would take
+// a minute, in silence, and one that is interrupted leaves npx a broken folder.
+if (process.env.npm_command === 'exec') process.exit(0)
+
 linkNode()
 
 // npm under Node 18 omits packages that need a newer Node: install again under the newer one.
