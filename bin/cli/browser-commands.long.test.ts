@@ -97,10 +97,13 @@ it('demo --check sees a miss, a hit, a person and a purge', async () => {
   assert.equal(steps.join(', '), wanted)
 })
 
-it('demo --sites has sites of clients, with earlier visits, in trouble, new and paused', async () => {
-  // Incidents open after seconds instead of minutes.
-  const around = { ...ports, PREPAINT_DATA_DIR: dataDir, PREPAINT_NOTIFY_SPEED: '20' }
-  const child = spawnPrepaint(['demo', '--sites', '10', '--json'], around, ['ignore', 'pipe', 'inherit'])
+it('demo --sites has sites of clients, with two months of visits and renders, in trouble, new and paused', async () => {
+  const around = {
+    ...ports,
+    PREPAINT_DATA_DIR: dataDir,
+    PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1:${plain.port}`,
+  }
+  const child = spawnPrepaint(['demo', '--sites', '12', '--json'], around, ['ignore', 'pipe', 'inherit'])
   try {
     const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
     const { api, key } = JSON.parse(line) as { api: string; key: string }
@@ -123,9 +126,9 @@ it('demo --sites has sites of clients, with earlier visits, in trouble, new and 
         .filter(({ state }) => state === 'trouble')
         .flatMap(({ reasons }) => reasons.map(({ kind }) => kind))
     }
-    const expected = ['blocked', 'origin_unreachable']
+    const expected = ['blocked', 'origin_unreachable', 'crawlers_gone']
     await until(
-      'two sites are in trouble',
+      'three sites are in trouble',
       async () => {
         const kinds = await kindsOfTrouble()
         return expected.every((kind) => kinds.includes(kind))
@@ -133,12 +136,55 @@ it('demo --sites has sites of clients, with earlier visits, in trouble, new and 
       90_000,
     )
     const { counts, domains } = await portfolio()
-    assert.deepEqual([counts['all'], counts['paused']], [10, 1])
+    assert.deepEqual([counts['all'], counts['paused']], [12, 1])
     const fine = domains.find(({ custom_domain }) => custom_domain === 'atlas-garden.localhost')
     assert.deepEqual([fine?.state, fine?.tags], ['ok', ['Atlas']])
     assert(fine!.visits.before > 0 && fine!.visits.days.every((visits) => visits > 0))
     const deserted = domains.find(({ custom_domain }) => custom_domain === 'muller-books.localhost')
     assert(deserted!.visits.before > 0 && deserted!.visits.days.at(-1) === 0)
+
+    const get = async (path: string) => {
+      const answer = await fetch(api + path, { headers: { 'x-api-key': key } })
+      assert.equal(answer.status, 200, path)
+      return (await answer.json()) as Record<string, never>
+    }
+    for (const [name, outcome] of [
+      ['oak-bakery.localhost', 'origin-unreachable'],
+      ['harbour-bikes.localhost', 'challenge'],
+    ]) {
+      await until(`${name} has stored pages whose last render failed`, async () => {
+        const { pages } = await get(`/api/domains/${name}/pages?outcome=${outcome}`)
+        return (pages as unknown[]).length > 0
+      })
+    }
+    const { domains: lastMonth } = (await get('/api/reports/monthly')) as unknown as {
+      domains: { domain: string; visits: number; before: number; changes: unknown[] }[]
+    }
+    const told = lastMonth.find(({ domain }) => domain === 'atlas-garden.localhost')!
+    assert(told.visits > 0 && told.before > 0 && Math.abs(told.visits / told.before - 1) < 0.5)
+    const month = new Date().toISOString().slice(0, 7)
+    const { domains: thisMonth } = (await get(`/api/reports/monthly?month=${month}`)) as unknown as {
+      domains: { domain: string; rendered: number; changes: unknown[] }[]
+    }
+    const running = thisMonth.find(({ domain }) => domain === 'atlas-garden.localhost') as {
+      rendered: number
+      changes: { what: string }[]
+    }
+    const { domains: sites } = (await get('/api/portfolio')) as unknown as {
+      domains: { custom_domain: string; renders: { used: number } }[]
+    }
+    const { renders } = sites.find(({ custom_domain }) => custom_domain === 'atlas-garden.localhost')!
+    assert.equal(renders.used, running.rendered)
+    assert.deepEqual(
+      running.changes.filter(({ what }) => what === 'added'),
+      [],
+    )
+    const own = await fetch(`${api}/api/domains`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ custom_domain: 'own.localhost', origin_url: plain.url }),
+    })
+    assert.equal(own.status, 201, await own.text())
   } finally {
     child.kill()
     await once(child, 'exit')

@@ -20,7 +20,8 @@ import { parseCountOption } from '../command-line/options.ts'
 import { Node } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
 import type { Config } from '../settings/config.ts'
-import { MOST_SITES, prepareSites, startBadOrigins } from './demo/sites.ts'
+import { startBadOrigins } from './demo/origins.ts'
+import { MOST_SITES, prepareSites, type SiteInTrouble } from './demo/sites.ts'
 import { type Addresses, asCurl, DEMO_DOMAIN, DEMO_STEPS, runSteps, summary } from './demo/steps.ts'
 import { isFree } from './doctor/services.ts'
 
@@ -49,7 +50,14 @@ const demo = defineCommand({
   },
 })
 
-type Demo = { addresses: Addresses; shopUrl: string; password: string; close(): Promise<void> }
+type Demo = {
+  addresses: Addresses
+  shopUrl: string
+  password: string
+  sites: number
+  inTrouble: SiteInTrouble[]
+  close(): Promise<void>
+}
 
 /** `count`: how many sites there are, with the shop. */
 async function startDemo(
@@ -59,12 +67,12 @@ async function startDemo(
   signal: AbortSignal,
 ): Promise<Demo> {
   const shop = await startShop({ port: 0, onLongStep: say })
-  const bad = await startBadOrigins()
+  const bad = await startBadOrigins(shop.url)
   const closeOrigins = () => Promise.all([shop.close(), bad.close()])
   try {
     const demoConfig = await configOfDemo(config, [Number(new URL(shop.url).port), ...bad.ports])
     const log = createLog(demoConfig.logLevel)
-    const node = await Node.start({ config: demoConfig, log, say, signal })
+    const node = await Node.start({ config: demoConfig, log, say, signal, invitesOperator: false })
     const close = async () => {
       await node.close().finally(closeOrigins)
     }
@@ -74,11 +82,21 @@ async function startDemo(
       const { account, key, password } = await prepareTenant(pool, shop.url, nowMs)
       const { api, edge } = node.addresses
       const edgeUrl = edge ?? ''
+      let inTrouble: SiteInTrouble[] = []
       if (count > 1) {
-        say(`Preparing ${count} sites`)
-        await prepareSites(count - 1, { pool, account, shopUrl: shop.url, bad, edgeUrl, nowMs, log })
+        say(`Preparing ${count} sites with visits of the last months (takes a minute the first time) ...`)
+        inTrouble = await prepareSites(count - 1, {
+          pool,
+          account,
+          shopUrl: shop.url,
+          bad,
+          edgeUrl,
+          nowMs,
+          log,
+        })
       }
-      return { addresses: { edge: edgeUrl, api, key }, shopUrl: shop.url, password, close }
+      const addresses = { edge: edgeUrl, api, key }
+      return { addresses, shopUrl: shop.url, password, sites: count, inTrouble, close }
     } catch (error) {
       await node.close()
       throw error
@@ -89,7 +107,10 @@ async function startDemo(
   }
 }
 
-/** Own data directory and database, free ports, and the demo's own servers as the only private origins. */
+/** Incidents open after seconds instead of minutes. */
+const NOTIFY_SPEED = 20
+
+/** Own data directory and database, free ports, and the demo's own servers as private origins beside those of the operator. */
 async function configOfDemo(config: Config, originPorts: readonly number[]): Promise<Config> {
   const { api, edge, logLevel } = config
   return {
@@ -99,7 +120,11 @@ async function configOfDemo(config: Config, originPorts: readonly number[]): Pro
     roles: new Set(['edge', 'api', 'render']),
     plans: DEFAULT_PLANS,
     publicUrl: null,
-    allowedPrivateOrigins: originPorts.map((port) => ({ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port })),
+    allowedPrivateOrigins: [
+      ...config.allowedPrivateOrigins,
+      ...originPorts.map((port) => ({ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port })),
+    ],
+    notifySpeed: Math.max(config.notifySpeed, NOTIFY_SPEED),
     api: { ...api, port: (await isFree(api)) ? api.port : 0 },
     edge: { ...edge, port: (await isFree(edge)) ? edge.port : 0 },
     // Request logs would bury the commands, and so would those of sites in trouble.
@@ -113,7 +138,7 @@ async function checked(addresses: Addresses): Promise<Result> {
   return { json: { ok: good, steps: seen }, text: summary(seen), exitCode: good ? 0 : 1 }
 }
 
-function introduction({ addresses, shopUrl, password }: Demo, dataDir: string): Result {
+function introduction({ addresses, shopUrl, password, sites, inTrouble }: Demo, dataDir: string): Result {
   const { edge, api, key } = addresses
   const browser = `${edge.replace('127.0.0.1', DEMO_DOMAIN)}/`
   const commands = DEMO_STEPS.map((step) => ({
@@ -125,11 +150,12 @@ function introduction({ addresses, shopUrl, password }: Demo, dataDir: string): 
     '',
     `The shop itself     ${shopUrl}/`,
     `Through Prepaint    ${browser}`,
-    `Dashboard           ${api} as ${EMAIL}, password ${password}`,
+    `Dashboard           ${api} as ${EMAIL}, password ${password} (an operator, who sees nodes and the queue, too)`,
     `API documentation   ${api}/docs`,
     `API key             ${key}`,
     `Data                ${dataDir}`,
     '',
+    ...aboutSites(sites, inTrouble, api),
     'Paste these into another terminal, one after the other:',
     '',
     ...commands.flatMap(({ who, shows, command }, at) => [
@@ -140,10 +166,22 @@ function introduction({ addresses, shopUrl, password }: Demo, dataDir: string): 
     'Ctrl-C stops the demo. "npx --no prepaint demo --check" runs all of these.',
   ].join('\n')
   const json = { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, email: EMAIL, password }
-  return { json: { ...json, commands }, text }
+  return { json: { ...json, sites, in_trouble: inTrouble, commands }, text }
+}
+
+function aboutSites(sites: number, inTrouble: readonly SiteInTrouble[], api: string): string[] {
+  if (sites === 1) return []
+  const width = Math.max(0, ...inTrouble.map(({ name }) => name.length))
+  return [
+    `${sites} sites, most of them with visits and renders of two whole months and this one. In trouble within a minute:`,
+    ...inTrouble.map(({ name, trouble }) => `  ${name.padEnd(width)}  ${trouble}`),
+    `Look at all of them: ${api}/domains, ${api}/incidents and ${api}/reports.`,
+    '',
+  ]
 }
 
 const EMAIL = 'demo@shop.example'
+const NAME = 'Lumen Agency'
 const PLAN = 'agency_plus'
 
 /** Reuses an earlier account and domain; makes a new password, revokes keys and purges pages, so the first request is a miss. */
@@ -177,7 +215,8 @@ async function prepareTenant(
 async function accountOfDemo(pool: pg.Pool): Promise<AccountId> {
   const [known] = await findAccountsByEmail(pool, EMAIL)
   if (known !== undefined) return known.id
-  return (await createAccount(pool, DEFAULT_PLANS, { email: EMAIL, plan: PLAN, password: null })).id
+  const account = { email: EMAIL, name: NAME, plan: PLAN, password: null, isOperator: true }
+  return (await createAccount(pool, DEFAULT_PLANS, account)).id
 }
 
 export const commands: Commands = {

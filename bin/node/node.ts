@@ -95,8 +95,17 @@ import { PeopleFirst } from './people-first.ts'
 import { browserState, checkEdge, checkReadiness, createReadinessServer } from './readiness.ts'
 import { Retention } from './retention.ts'
 
-/** `say` prints a line for the person who started the node. The start ends early if `signal` is aborted. */
-type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
+/**
+ * `say` prints a line for the person who started the node. The start ends early if `signal` is aborted. `invitesOperator`:
+ * whether the node says how to create the first operator's account (default: yes).
+ */
+type Start = {
+  config: Config
+  log: Log
+  say(line: string): void
+  signal: AbortSignal
+  invitesOperator?: boolean
+}
 
 export type NodeAddresses = {
   /** `http://host:port`. A node without the role `api` serves /readyz there. */
@@ -120,6 +129,7 @@ export class Node {
   readonly #config: Config
   readonly #log: Log
   readonly #say: (line: string) => void
+  readonly #invitesOperator: boolean
   readonly #signal: AbortSignal
   readonly #opened: ClosingStack
   readonly #base: Base
@@ -156,7 +166,8 @@ export class Node {
   readonly #outdated = Promise.withResolvers<string>()
 
   /** Also closes what was opened if a part fails to start, or if the signal is aborted. */
-  static async start({ config, log, say, signal }: Start): Promise<Node> {
+  static async start(start: Start): Promise<Node> {
+    const { config, log, say, signal } = start
     warnOfSettings(config, log)
     await checkPorts(neededPorts(config))
     signal.throwIfAborted()
@@ -167,7 +178,7 @@ export class Node {
 
       const base = await Base.open({ config, log, say, signal }, opened)
       engine?.useClock(base.clock)
-      const node = new Node({ config, log, say, signal }, opened, base)
+      const node = new Node(start, opened, base)
       await node.#open(engine).catch(async (error: unknown) => {
         await node.close()
         throw error
@@ -179,13 +190,18 @@ export class Node {
     }
   }
 
-  private constructor({ config, say, signal }: Start, opened: ClosingStack, base: Base) {
+  private constructor(
+    { config, say, signal, invitesOperator = true }: Start,
+    opened: ClosingStack,
+    base: Base,
+  ) {
     const { availability, listener, clock, vault } = base
     const { log, pool: guardedPool } = availability
     const { pool } = base.database
     this.#config = config
     this.#log = log
     this.#say = say
+    this.#invitesOperator = invitesOperator
     this.#signal = signal
     this.#opened = opened
     this.#base = base
@@ -648,6 +664,7 @@ export class Node {
   }
 
   async #sayFirstAccount(apiUrl: string): Promise<void> {
+    if (!this.#invitesOperator) return
     const { plans, publicUrl, sso } = this.#config
     const line =
       sso?.isOnly === true

@@ -78,3 +78,26 @@ export async function takeRender(
   })
   return rowCount === 1
 }
+
+export type RendersOfDay = { domain: DomainId; day: string; renders: number }
+
+/** Adds renders of days that the queue did not count to the counts of these days and their months. No limit applies. */
+export async function addRenders(db: Queryable, counted: readonly RendersOfDay[]): Promise<void> {
+  await db.query(
+    `with given as (
+       select * from unnest($1::integer[], $2::date[], $3::integer[]) as g (domain_id, day, renders)
+     ), months as (
+       insert into render_count as c (domain_id, month, renders)
+       select domain_id, date_trunc('month', day)::date, sum(renders) from given group by 1, 2
+       on conflict (domain_id, month) do update set renders = c.renders + excluded.renders
+     )
+     insert into render_day as d (domain_id, day, renders)
+     select domain_id, day, sum(renders) from given group by 1, 2
+     on conflict (domain_id, day) do update set renders = d.renders + excluded.renders`,
+    [
+      counted.map(({ domain }) => domain), // $1
+      counted.map(({ day }) => day), // $2
+      counted.map(({ renders }) => renders), // $3
+    ],
+  )
+}

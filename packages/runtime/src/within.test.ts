@@ -14,3 +14,12 @@ it('within returns what the promise settles to, or `late` when the time is up, a
   assert.equal(await result, 'late')
   reject(new Error('too late'))
 })
+
+it('a time that is over gives up at once, without a warning of Node', async () => {
+  const warnings: Error[] = []
+  const note = (warning: Error) => warnings.push(warning)
+  process.on('warning', note)
+  assert.equal(await within(-125.78, new Promise(() => {}), 'late'), 'late')
+  process.off('warning', note)
+  assert.deepEqual(warnings, [])
+})

@@ -2,7 +2,7 @@
 export async function within<T, L>(ms: number, promise: Promise<T>, late: L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined
   const timeUp = new Promise<L>((resolve) => {
-    timer = setTimeout(() => resolve(late), ms)
+    timer = setTimeout(() => resolve(late), Math.max(0, ms))
   })
   try {
     return await Promise.race([promise, timeUp])

@@ -1,0 +1,146 @@
+import { utcDay } from '@prepaint/contract/dates.ts'
+import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
+import { pageId } from '@prepaint/contract/page/page-id.ts'
+import { addRenders, type RendersOfDay } from '@prepaint/pages/quota.ts'
+import { VisitedNotices } from '@prepaint/pages/store/visited-notices.ts'
+import { transaction } from '@prepaint/postgres/transaction.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import { foldMinutes } from '@prepaint/service/insight/traffic/fold.ts'
+import { TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
+import type pg from 'pg'
+
+const DAY_MS = 24 * 60 * 60_000
+/** So many of the last days have visits at six times; those before have them at noon. */
+const DAYS_WITH_TIMES = 9
+const TIMES_A_DAY = 6
+
+export const CRAWLERS = [
+  {
+    category: 'search',
+    userAgent: 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+    share: 5,
+  },
+  {
+    category: 'search',
+    userAgent: 'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
+    share: 2,
+  },
+  {
+    category: 'ai-training',
+    userAgent: 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)',
+    share: 2,
+  },
+  { category: 'social', userAgent: 'facebookexternalhit/1.1', share: 1 },
+] as const
+
+/** One of ten visits needs a render. */
+const VISITS_A_RENDER = 10
+
+/** `number` of the site in the list decides how many visits it has. */
+export type VisitedSite = { id: DomainId; number: number; isDeserted: boolean }
+
+type EarlierParts = { pool: pg.Pool; account: AccountId; nowMs: number; log: Log }
+
+/** The first of the two whole months before this one. */
+export function firstDayMs(nowMs: number): number {
+  const now = new Date(nowMs)
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 2, 1)
+}
+
+/**
+ * Makes the sites as old as the first of two whole months before this one, with visits since then as the edge would have
+ * counted them, and the renders that these took. Crawlers came to a deserted site until the day before yesterday.
+ */
+export async function countEarlier(sites: readonly VisitedSite[], parts: EarlierParts): Promise<void> {
+  const { pool, account, nowMs, log } = parts
+  const firstMs = firstDayMs(nowMs)
+  await makeOlder(pool, account, sites, firstMs)
+  let atMs = nowMs
+  const counter = new TrafficCounter(pool, new VisitedNotices(pool, log), { nowMs: () => atMs }, log)
+  const renders: RendersOfDay[] = []
+  for (const { id, number, isDeserted } of sites) {
+    for (const time of timesSince(firstMs, isDeserted ? nowMs - 2 * DAY_MS : nowMs, nowMs)) {
+      atMs = time.atMs
+      const grown = 1 + 0.15 * ((number % 5) - 1) * ((atMs - firstMs) / (nowMs - firstMs))
+      // Some sites have ten times the visits of others, and most grow.
+      const visits = Math.max(2, Math.round(((10 + ((number * 37) % 90)) / 3) * grown)) * time.parts
+      renders.push({ domain: id, day: utcDay(atMs), renders: countVisits(counter, id, visits) })
+    }
+    await counter.flush()
+  }
+  atMs = nowMs
+  await counter.close()
+  await addRenders(pool, renders)
+  // Incidents compare whole hours, which are added up by now.
+  await foldMinutes(pool)
+}
+
+/** When there are visits until `untilMs`, oldest first, and how many of the six parts of a day they are. */
+function timesSince(firstMs: number, untilMs: number, nowMs: number): { atMs: number; parts: number }[] {
+  const times: { atMs: number; parts: number }[] = []
+  const partMs = DAY_MS / TIMES_A_DAY
+  const finerMs = Math.floor(nowMs / DAY_MS) * DAY_MS - DAYS_WITH_TIMES * DAY_MS
+  for (let dayMs = firstMs; dayMs < finerMs; dayMs += DAY_MS) {
+    times.push({ atMs: dayMs + DAY_MS / 2, parts: TIMES_A_DAY })
+  }
+  for (let atMs = finerMs + partMs / 2; atMs < nowMs; atMs += partMs) times.push({ atMs, parts: 1 })
+  return times.filter(({ atMs }) => atMs < untilMs)
+}
+
+/** Returns how many renders the visits took. */
+function countVisits(counter: TrafficCounter, id: DomainId, visits: number): number {
+  const domain = { id, query: 'keep' } as const
+  let renders = 0
+  for (let visit = 0; visit < visits; visit++) {
+    const verdict: Verdict = visit % VISITS_A_RENDER === 0 ? 'rendered' : 'hit'
+    const seconds = verdict === 'rendered' ? 0.4 : 0.004
+    const url = PAGES[visit % PAGES.length]!
+    const page = pageId(id, url as PagePath)
+    for (const { category, userAgent, share } of CRAWLERS) {
+      if (visit % CRAWLERS[0].share >= share) continue
+      const answer = { verdict, crawler: category, seconds, status: 200, domain, page }
+      counter.count({ url, headers: { 'user-agent': userAgent } }, answer)
+      if (verdict === 'rendered') renders++
+    }
+    const passed = {
+      verdict: 'pass; not-a-crawler',
+      crawler: null,
+      seconds: 0.03,
+      status: 200,
+      domain,
+      page: null,
+    } as const
+    counter.count({ url, headers: {} }, passed)
+  }
+  return renders
+}
+
+/** Pages of the shop that crawlers visit. */
+export const PAGES = ['/', '/product/morning-mug', '/product/river-bowl']
+
+/** In the demo's own database nobody relies on the log, whose entries are kept from changes by a trigger. */
+async function makeOlder(
+  pool: pg.Pool,
+  account: AccountId,
+  sites: readonly VisitedSite[],
+  sinceMs: number,
+): Promise<void> {
+  const values = [account, sites.map(({ id }) => id), new Date(sinceMs)]
+  await transaction(pool, async (client) => {
+    await client.query('update account set created_at = least(created_at, $2) where id = $1', [
+      account,
+      new Date(sinceMs),
+    ])
+    await client.query(
+      'update domain set created_at = $3 where account_id = $1 and id = any ($2::integer[])',
+      values,
+    )
+    await client.query('set local session_replication_role = replica')
+    await client.query(
+      `update audit_entry e set at = $3 from domain d
+        where e.account_id = $1 and d.account_id = $1 and d.id = any ($2::integer[]) and e.domain = d.custom_domain`,
+      values,
+    )
+  })
+}
