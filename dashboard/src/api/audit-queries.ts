@@ -20,6 +20,7 @@ export const ACTION_TITLES: Readonly<Record<string, string>> = {
   'person.*': 'Logins of members',
   'account.*': 'The account',
   'endpoint.*': 'Event endpoints',
+  'incident.*': 'Incidents',
   'notifications.*': 'Notifications',
   'audit.*': 'Exports of this log',
 }

@@ -13,6 +13,12 @@ export function Form(props: { sent?: Sent; onSubmit: () => void; children: React
         event.preventDefault()
         onSubmit()
       }}
+      onKeyDown={(event) => {
+        // In a text area, Enter alone begins a line.
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+        event.preventDefault()
+        event.currentTarget.requestSubmit()
+      }}
       onChange={() => {
         if (sent !== undefined && sent.error !== null) sent.reset()
       }}

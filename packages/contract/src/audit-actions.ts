@@ -53,6 +53,8 @@ export const AUDIT_ACTIONS = [
   'endpoint.changed',
   'endpoint.deleted',
   'notifications.changed',
+  'incident.acknowledged',
+  'incident.reopened',
   'audit.exported',
 ] as const
 

@@ -237,7 +237,10 @@ function useAcknowledge(id: number) {
   return useMutation({
     mutationFn: (body: { acknowledged: boolean; note?: string }) =>
       request<{ incident: Incident }>('PUT', `/api/incidents/${id}`, { body }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['incidents'] }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['incidents'] })
+      await queries.invalidateQueries({ queryKey: ['portfolio'] })
+    },
   })
 }
 
@@ -260,7 +263,7 @@ function AcknowledgeDialog({ id, onClose }: { id: number; onClose: () => void })
       </Text>
       <Textarea
         label="Note"
-        description={`For other members, at most ${NOTE_LIMIT_CHARS} characters`}
+        description={`For other members, at most ${NOTE_LIMIT_CHARS} characters. Ctrl Enter sends it.`}
         maxLength={NOTE_LIMIT_CHARS}
         autosize
         minRows={2}

@@ -120,11 +120,18 @@ function Reason({ site: { state, reasons, way, last_crawler: last } }: { site: P
     return way === 'middleware' ? 'By a middleware' : ''
   }
   return (
-    <span className={classes.cause} data-state={state} title={reasons.map(({ text }) => text).join('\n')}>
-      {words(worst)}
-      {others.length > 0 && ` +${others.length}`}
-    </span>
+    <>
+      <span className={classes.cause} data-state={state} title={reasons.map(whole).join('\n')}>
+        {words(worst)}
+        {others.length > 0 && ` +${others.length}`}
+      </span>
+      {worst.acknowledged_by != null && ` · acknowledged by ${worst.acknowledged_by}`}
+    </>
   )
+}
+
+function whole({ text, acknowledged_by: by }: PortfolioDomain['reasons'][number]): string {
+  return by == null ? text : `${text} Acknowledged by ${by}.`
 }
 
 /** An incident in a few words; the whole sentence is its title. */

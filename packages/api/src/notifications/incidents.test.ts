@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { AuditEntryView } from '@prepaint/contract/api/audit.ts'
 import { NOTE_LIMIT_CHARS } from '@prepaint/contract/notifications/kinds.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
@@ -79,6 +80,32 @@ it(`200: a note of ${NOTE_LIMIT_CHARS} characters; 400: one more, and fields tha
   assertAnswer(await put(first, {}), 400, 'acknowledged is required')
   assertAnswer(await put(first, { acknowledged: 'yes' }), 400, /^acknowledged must be a boolean/)
   assert.equal((await acknowledgedOf(first))!.note, note)
+})
+
+it('the audit log has who took care of an incident and who gave it back, with the note', async () => {
+  const recorded = async () => {
+    const cookie = await api.session(owner)
+    const { body } = await api.call('GET', '/api/audit?action=incident.*', { cookie })
+    return (body['entries'] as AuditEntryView[]).map(({ action, actor, domain, target, details }) => ({
+      ...{ action, by: actor.name, domain, target, details },
+    }))
+  }
+  const before = (await recorded()).length
+  await put(third, { acknowledged: false })
+  assert.equal((await recorded()).length, before, 'nobody took care of it before either')
+  await put(third, { acknowledged: true, note: 'On it.' })
+  await put(third, { acknowledged: false })
+  await put(987_654, { acknowledged: true })
+  const entries = await recorded()
+  const about = { by: 'test', domain: 'blog.example.com', target: 'renders_failing' }
+  assert.deepEqual(entries.slice(0, entries.length - before), [
+    {
+      action: 'incident.reopened',
+      ...about,
+      details: { incident: third, acknowledged_by: 'test', note: 'On it.' },
+    },
+    { action: 'incident.acknowledged', ...about, details: { incident: third, note: 'On it.' } },
+  ])
 })
 
 it('404: an unknown incident, one of another account, and one of a domain that the key is not for', async () => {

@@ -136,7 +136,7 @@ it('200: the state is the worst that applies, with its reasons, the worst first'
   const [first] = domains.find(({ custom_domain }) => custom_domain.startsWith('down'))!.reasons
   assert.deepEqual(first, {
     ...{ kind: 'dns_lost', text: 'dns_lost since ten', since: '2026-11-15T10:00:00.000Z' },
-    url: '/domains/dns_lost',
+    ...{ url: '/domains/dns_lost', acknowledged_by: null },
   })
   assert.deepEqual(await names(owner), [
     'down',
@@ -150,6 +150,28 @@ it('200: the state is the worst that applies, with its reasons, the worst first'
   ])
   assert.deepEqual(await names(owner, '?state=trouble'), ['down', 'full'])
   assert.deepEqual((await list(owner, '?state=trouble')).counts, counts)
+})
+
+it('200: a reason says who takes care of its incident, but not to a client', async () => {
+  const owner = await api.account()
+  const { id, name } = await api.domain(owner, 'care.example.com')
+  await incident(owner, id, 'dns_lost')
+  await api.pool.query(
+    `insert into incident_acknowledged (incident_id, acknowledged_by, note)
+     select id, 'anna@example.com', 'Asked the host.' from incident where domain_id = $1`,
+    [id],
+  )
+  const [shown] = (await list(owner)).domains
+  assert.equal(shown!.reasons[0]!.acknowledged_by, 'anna@example.com')
+  const person = await addPerson(api.pool, { email: 'client@care.example.com', password: null })
+  await addMember(api.pool, owner.id, person, { role: 'client', domains: [id] })
+  const started = await startSession(api.pool, person, { address: '', userAgent: '' }, api.clock.nowMs())
+  const { status, body, text } = await api.call('GET', '/api/portfolio', {
+    cookie: `prepaint-session=${started!.token}`,
+  })
+  assert.equal(status, 200, text)
+  assert.equal((body['domains'] as PortfolioDomain[])[0]!.custom_domain, name)
+  assert.doesNotMatch(text, /acknowledged|anna/)
 })
 
 it('200: a site whose people come is not to set up, and one whose front asks for pages is, if its DNS was chosen', async () => {

@@ -6,7 +6,7 @@ import {
   partOfPortfolio,
   readPortfolio,
 } from '@prepaint/service/insight/portfolio.ts'
-import { callerOf } from '../http/access.ts'
+import { callerOf, isClient } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { type CsvCell, csvResponse, csvText, sendCsv, wantsCsv } from '../http/csv.ts'
 import { notNext, readPlaceText, writePlaceText } from '../http/list-places.ts'
@@ -26,7 +26,8 @@ export function portfolio(app: ApiApp, { clock, pool }: ApiParts, { plans, publi
       const place = after === undefined ? null : readPlace(after, sort)
       const nowMs = clock.nowMs()
       const view = { plan: callerOf(request).plan, plans, publicUrl, nowMs }
-      const all = await readPortfolio(pool, scope, filter, view)
+      const domains = await readPortfolio(pool, scope, filter, view)
+      const all = isClient(request) ? domains.map(withoutAcknowledgements) : domains
       const { next, ...part } = partOfPortfolio(all, { state, sort, limit, after: place })
       if (wantsCsv(request, format)) {
         return sendCsv(
@@ -38,6 +39,14 @@ export function portfolio(app: ApiApp, { clock, pool }: ApiParts, { plans, publi
       return { ...part, next: next === null ? null : writePlaceText([next.sort, ...next.key]) }
     },
   })
+}
+
+/** Clients do not see who takes care of an incident. */
+function withoutAcknowledgements(domain: PortfolioDomain): PortfolioDomain {
+  return {
+    ...domain,
+    reasons: domain.reasons.map(({ acknowledged_by: _, ...reason }) => reason),
+  }
 }
 
 /** Throws `invalid_field` unless `text` is the "next" of a list in this order. */

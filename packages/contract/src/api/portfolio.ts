@@ -59,6 +59,11 @@ const portfolioDomainSchema = apiSchema(
           text: z.string(),
           since: timeSchema,
           url: z.string().describe('The screen that shows more'),
+          acknowledged_by: z
+            .string()
+            .nullable()
+            .optional()
+            .describe('Who takes care of the incident; clients of the account do not see it'),
         }),
       )
       .describe('The worst first'),

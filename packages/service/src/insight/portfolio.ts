@@ -61,8 +61,10 @@ const PORTFOLIO = `
      where r.domain_id = any (array(select id from asked)) and r.day >= $8 group by r.domain_id
   ), wrong as materialized (
     select i.domain_id, json_agg(json_build_object('kind', i.kind, 'text', i.summary, 'since', i.since,
-                                                   'url', i.evidence ->> 'url', 'level', i.evidence -> 'level')) as incidents
-      from incident i where i.account_id = $1 and i.state = 'open' and i.domain_id = any (array(select id from asked))
+                                                   'url', i.evidence ->> 'url', 'level', i.evidence -> 'level',
+                                                   'acknowledged_by', t.acknowledged_by)) as incidents
+      from incident i left join incident_acknowledged t on t.incident_id = i.id
+     where i.account_id = $1 and i.state = 'open' and i.domain_id = any (array(select id from asked))
      group by i.domain_id
   )
   select a.id, a.custom_domain as domain, a.is_active, a.tags, a.way, a.created_at, array_to_json(v.days) as days, v.before, v.pages, v.hits, v.failed,
@@ -104,7 +106,14 @@ type Row = Omit<RenderRow, 'days'> & {
   category: string | null
   seenAt: Date | null
   certificateEndsAt: Date | null
-  incidents: { kind: IncidentKind; text: string; since: string; url: string; level: number | null }[]
+  incidents: {
+    kind: IncidentKind
+    text: string
+    since: string
+    url: string
+    level: number | null
+    acknowledged_by: string | null
+  }[]
   /** Null: the proof was never asked for. */
   proofState: (typeof PROOF_STATES)[number] | null
   isServed: boolean | null

@@ -2,6 +2,7 @@ import type { incidentQuery, incidentSchema, incidentsSchema } from '@prepaint/c
 import type { AccountId, DomainId, Scope } from '@prepaint/contract/ids.ts'
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { pageOf } from '@prepaint/contract/notifications/lists.ts'
+import { record } from '@prepaint/postgres/audit'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -68,8 +69,8 @@ async function readIncidents(
 type Acknowledgement = { by: string; note: string | null }
 
 /**
- * Notes who takes care of an incident, which ends its reminders; null: nobody, any more. Returns null if there is no such incident
- * within the scope. Throws as `rightsNow`.
+ * Notes who takes care of an incident, which ends its reminders; null: nobody, any more. The audit log records both. Returns null if
+ * there is no such incident within the scope. Throws as `rightsNow`.
  */
 export async function acknowledgeIncident(
   pool: pg.Pool,
@@ -92,6 +93,7 @@ async function writeAcknowledgement(
 ): Promise<Incident | null> {
   const within = 'i.id = $3 and i.account_id = $1 and ($2::integer[] is null or i.domain_id = any ($2))'
   const values = [account, domains, id]
+  const before = await readAcknowledgement(db, within, values)
   if (acknowledged === null) {
     await db.query(
       `delete from incident_acknowledged where incident_id in (select i.id from incident i where ${within})`,
@@ -110,7 +112,39 @@ async function writeAcknowledgement(
        from incident i join domain d on d.id = i.domain_id where ${within}`,
     values,
   )
-  return rows[0]?.incident ?? null
+  const incident = rows[0]?.incident ?? null
+  if (incident !== null) await recordAcknowledgement(db, account, incident, before)
+  return incident
+}
+
+/** Locks the incident: two members who change it at once are recorded one after the other. */
+async function readAcknowledgement(
+  db: Queryable,
+  within: string,
+  values: readonly unknown[],
+): Promise<Acknowledgement | null> {
+  await db.query(`select from incident i where ${within} for no key update`, [...values])
+  const { rows } = await db.query<Acknowledgement>(
+    `select a.acknowledged_by as by, a.note from incident_acknowledged a join incident i on i.id = a.incident_id where ${within}`,
+    [...values],
+  )
+  return rows[0] ?? null
+}
+
+/** Nothing is recorded if nobody took care of it, and nobody does now. */
+async function recordAcknowledgement(
+  db: Queryable,
+  account: AccountId,
+  { id, kind, domain, acknowledged }: Incident,
+  before: Acknowledgement | null,
+): Promise<void> {
+  if (acknowledged !== null) {
+    const details = { incident: id, note: acknowledged.note }
+    await record(db, { account, action: 'incident.acknowledged', domain, target: kind, details })
+  } else if (before !== null) {
+    const details = { incident: id, acknowledged_by: before.by, note: before.note }
+    await record(db, { account, action: 'incident.reopened', domain, target: kind, details })
+  }
 }
 
 /** Writes one action of an evaluation with its event. The caller has locked the domain's memory. */
