@@ -32,7 +32,7 @@ type Entering = {
   account: AccountId | null
   way: Way
   hasSecondFactor: boolean
-  /** When the person proved who it is, if not now. Null: nobody knows. */
+  /** When the person proved who it is, if not now. */
   provedAtMs?: number | null
 }
 

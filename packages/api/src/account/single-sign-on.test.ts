@@ -516,8 +516,11 @@ describe('how long ago a sign-in proved who it is', () => {
     assert.equal(await fresh(soon), true)
   })
 
-  it('one whose provider does not say it must confirm them, too', async () => {
-    assert.deepEqual(await fresh(sessionOf(await signIn(ANN))), ['sso'])
+  it('where the provider does not say it, the sign-in itself counts', async () => {
+    const cookie = sessionOf(await signIn(ANN))
+    assert.equal(await fresh(cookie), true)
+    api.clock.atMs += 900_000
+    assert.deepEqual(await fresh(cookie), ['sso'])
   })
 
   it('a time to come counts as now', async () => {

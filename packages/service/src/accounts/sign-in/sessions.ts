@@ -79,7 +79,7 @@ type SessionStart = {
   account?: AccountId | null
   way?: Way
   hasSecondFactor?: boolean
-  /** When the person proved who it is, if not now. Null: nobody knows. */
+  /** When the person proved who it is, if not now. */
   provedAtMs?: number | null | undefined
 }
 
@@ -98,7 +98,7 @@ export async function startSession(
     account = null,
     way = 'password',
     hasSecondFactor = false,
-    provedAtMs,
+    provedAtMs = null,
   }: SessionStart = {},
 ): Promise<{ session: Session; token: string } | null> {
   const { raw, hash } = createSecret('pp_se_')
@@ -131,9 +131,9 @@ export async function startSession(
   return taken === null ? null : { session: taken.session, token: raw }
 }
 
-/** Undefined: the person proved it at the sign-in. Null: too long ago for what is asked again. */
-function confirmedAtOf(provedAtMs: number | null | undefined, nowMs: number): Date | null {
-  return provedAtMs === undefined ? null : new Date(Math.min(provedAtMs ?? 0, nowMs))
+/** Null: the time of the sign-in counts. */
+function confirmedAtOf(provedAtMs: number | null, nowMs: number): Date | null {
+  return provedAtMs === null ? null : new Date(Math.min(provedAtMs, nowMs))
 }
 
 /** Ends what is beyond the limit. */
