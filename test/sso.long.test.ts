@@ -239,7 +239,6 @@ it('an owner enters the account of the address, and comes back to the screen tha
   await elements(page).button('Sign in with Acme').click()
   await atProvider(page, 'ann')
   await elements(page).heading('Security').waitFor()
-  await page.getByRole('heading', { name: 'Rules of Garden tools' }).waitFor()
   await page.getByText('Single sign-on', { exact: true }).first().waitFor()
   await elements(page).isCleanEverywhere()
   await page.close()
@@ -249,9 +248,9 @@ it('what is dangerous asks at the provider again, in a window of its own, and go
   const page = await signedIn('ann')
   const { button, dialog, field, heading, isCleanEverywhere } = elements(page)
   await heading('Sites').waitFor()
-  await page.goto(`${base}/account/security`)
+  await page.goto(`${base}/account`)
   await field('Sign in again after hours').fill('721')
-  await button('Save the rules').click()
+  await button('Save security settings').click()
   await page.getByText('Enter a whole number from 1 to 720, or leave it empty').waitFor()
   await field('Sign in again after hours').fill('8')
   await page.getByRole('checkbox', { name: 'Members need a second factor' }).check()
@@ -259,7 +258,7 @@ it('what is dangerous asks at the provider again, in a window of its own, and go
     const { status } = await ask(page, 'PUT', '/api/account/policy', {})
     return status === 403
   })
-  await button('Save the rules').click()
+  await button('Save security settings').click()
   const confirm = dialog('Confirm that it is you')
   await confirm.waitFor()
   await isCleanEverywhere()
@@ -278,7 +277,7 @@ it('what is dangerous asks at the provider again, in a window of its own, and go
   const closed = popup.waitForEvent('close')
   await atProvider(popup, 'ann')
   await closed
-  await page.getByText('The rules were saved').waitFor()
+  await page.getByText('The security settings were saved').waitFor()
   const { body } = await ask(page, 'GET', '/api/account')
   const { policy } = body['account'] as { policy: object }
   assert.deepEqual(policy, { second_factor: 'required', session_hours: 8 })

@@ -256,6 +256,22 @@ describe('Ctrl K', () => {
     await page.keyboard.press('Escape')
   })
 
+  it('forgets what was used recently when its person signs out', async () => {
+    const editor = await signedIn('editor')
+    await editor.goto(`${api.url}/domains`)
+    await elements(editor).link(SHOP).waitFor()
+    await search('plan', editor)
+    await editor.getByRole('option', { name: 'Plan Screen' }).waitFor()
+    await editor.keyboard.press('Enter')
+    await elements(editor).heading('Plan').waitFor()
+    const isKept = () => editor.evaluate<boolean>(`'prepaint.recently-used' in localStorage`)
+    assert.equal(await isKept(), true)
+    await chooseOwn(editor, 'Sign out')
+    await elements(editor).heading('Sign in').waitFor()
+    assert.equal(await isKept(), false)
+    await editor.context().close()
+  })
+
   it('finds routes in the reference of the API', async () => {
     await find('purgePages', /purge/)
     await page.waitForURL(/\/docs#\/.*purgePages$/)

@@ -156,25 +156,25 @@ it('who does not confirm changes nothing', async () => {
   await page.getByText('Recovery codes left: 9').waitFor()
 })
 
-it('an owner sets the rules of the account, but requires no second factor before having one', async () => {
+it('an owner sets the security of the account in its settings, but requires no second factor before having one', async () => {
   await api.pool.query('delete from second_factor; delete from passkey')
   const { id } = await findContact(api.pool, owner.id)
   await api.pool.query('update session set confirmed_at = $2 where person_id = $1', [
     id,
     new Date(api.clock.atMs),
   ])
-  await open('/account/security')
+  await open('/account')
   await field('Sign in again after hours').fill('0')
-  await button('Save the rules').click()
+  await button('Save security settings').click()
   await page.getByText('Enter a whole number from 1 to 720, or leave it empty').waitFor()
   await isCleanEverywhere()
   await field('Sign in again after hours').fill('720')
   await page.getByRole('checkbox', { name: 'Members need a second factor' }).check()
-  await button('Save the rules').click()
+  await button('Save security settings').click()
   await page.getByText('Set up a second factor for yourself first').waitFor()
   await page.getByRole('checkbox', { name: 'Members need a second factor' }).uncheck()
-  await button('Save the rules').click()
-  await page.getByText('The rules were saved').waitFor()
+  await button('Save security settings').click()
+  await page.getByText('The security settings were saved').waitFor()
   const policyNow = 'select second_factor_required, session_hours from account where id = $1'
   assert.deepEqual((await api.pool.query(policyNow, [owner.id])).rows, [
     { second_factor_required: false, session_hours: 720 },

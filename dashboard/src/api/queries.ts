@@ -1,6 +1,7 @@
 import type { DomainProof } from '@prepaint/contract/api/proof.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { forgetUses } from '../find/recent.ts'
 import { isLong } from '../live/changes.ts'
 import { pollWhileLost } from '../live/stream.ts'
 import { ApiError } from './api-error.ts'
@@ -60,6 +61,7 @@ export function newQueryClient(): QueryClient {
         // The session has ended, perhaps in another window. The app redirects to the sign-in screen.
         if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'session') {
           client.setQueryData(sessionQuery.queryKey, null)
+          forgetUses()
         }
       },
     }),

@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { createContext, use } from 'react'
+import { forgetUses } from '../find/recent.ts'
 import { ApiError } from './api-error.ts'
 import { request } from './request.ts'
 import { accountOfTab } from './tab-account.ts'
@@ -11,8 +12,9 @@ export const sessionQuery = queryOptions({
     try {
       return await readSession(signal)
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null
-      throw error
+      if (!(error instanceof ApiError) || error.status !== 401) throw error
+      forgetUses()
+      return null
     }
   },
   staleTime: 60_000,
@@ -38,8 +40,10 @@ function enter(session: SignedInView): SignedInView {
 
 /** Call after signing in or out, or choosing an account: drops all data of the previous account. */
 export function switchAccount(queries: QueryClient, session: SignedInView | null): void {
-  if (session === null) accountOfTab.set(null)
-  else enter(session)
+  if (session === null) {
+    accountOfTab.set(null)
+    forgetUses()
+  } else enter(session)
   const { queryKey } = sessionQuery
   // A request that is under way would bring the session of before. Its observers stay, and hear of the new one.
   void queries.cancelQueries({ queryKey }, { revert: false, silent: true })

@@ -41,6 +41,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
   const [chosen, setChosen] = useState<{ title: string; of: (domain: string) => string } | null>(null)
   const [, navigate] = useLocation()
   const queries = useQueryClient()
+  const { person } = useSession()
   const { results, domain, isSearching } = useResults(useDeferredValue(text))
   const sites = useQuery(domainsQuery).data ?? []
 
@@ -56,7 +57,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
     }
   }
   const open = ({ key, title, deed }: Result) => {
-    rememberUse(key)
+    rememberUse(person.id, key)
     if ('to' in deed) go(deed.to)
     else if ('run' in deed) {
       onClose()
@@ -122,7 +123,7 @@ function useResults(text: string) {
     ],
     [account, person, domain, sites],
   )
-  const recent = useMemo(recentlyUsed, [])
+  const recent = useMemo(() => recentlyUsed(person.id), [person.id])
   const documents = search === '' ? [API_REFERENCE] : (operations.data ?? [API_REFERENCE])
   const listed = domain === null || search === '' ? [] : (pages.data?.pages[0]?.pages ?? [])
   const all = [...known, ...pageResults(domain ?? '', listed), ...documents]

@@ -1,27 +1,18 @@
 import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { ownAccountQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { OwnAccount } from '../../api/types.ts'
 import { Form } from '../../parts/form.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
-import { Loaded, Refusal } from '../../parts/states.tsx'
-
-/** What an account asks of the sign-ins of its members. For owners. */
-export function AccountPolicy() {
-  const account = useQuery(ownAccountQuery)
-  return (
-    <Loaded query={account} rows={2}>
-      {(shown) => <PolicyForm key={JSON.stringify(shown.policy)} account={shown} />}
-    </Loaded>
-  )
-}
+import { Refusal } from '../../parts/states.tsx'
 
 const MOST_HOURS = 720
 
-function PolicyForm({ account: { name, policy } }: { account: OwnAccount }) {
+/** What an account asks of the sign-ins of its members. For owners. */
+export function AccountPolicy({ policy }: Pick<OwnAccount, 'policy'>) {
   const queries = useQueryClient()
   const form = useForm({
     initialValues: {
@@ -45,14 +36,14 @@ function PolicyForm({ account: { name, policy } }: { account: OwnAccount }) {
       return request('PUT', '/api/account/policy', { body })
     },
     onSuccess: () => {
-      notifyDone('The rules were saved')
+      notifyDone('The security settings were saved')
       return queries.invalidateQueries({ queryKey: ownAccountQuery.queryKey })
     },
   })
   return (
     <Section
-      title={`Rules of ${name}`}
-      lead="They apply to all members of this account, from their next request on."
+      title="Security"
+      lead="How members of this account sign in. A change applies from their next request."
     >
       <Form sent={save} onSubmit={form.onSubmit((values) => save.mutate(values))}>
         <Stack>
@@ -71,7 +62,7 @@ function PolicyForm({ account: { name, policy } }: { account: OwnAccount }) {
           <Refusal error={save.error} />
           <Group>
             <Button type="submit" variant="default" loading={save.isPending} disabled={!form.isDirty()}>
-              Save the rules
+              Save security settings
             </Button>
           </Group>
         </Stack>

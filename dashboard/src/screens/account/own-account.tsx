@@ -15,11 +15,12 @@ import { May } from '../../parts/may.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
+import { AccountPolicy } from './account-policy.tsx'
 import { emailProblem } from './email-field.tsx'
 
 const Branding = lazy(() => import('./branding.tsx'))
 
-/** What admins and owners do with the whole account: rename, export, delete. */
+/** What admins and owners do with the whole account: rename, brand, secure, export, delete. */
 export default function OwnAccountSections() {
   const may = useRights()
   const account = useQuery({ ...ownAccountQuery, enabled: may('changeAccount') })
@@ -33,6 +34,9 @@ export default function OwnAccountSections() {
             <Suspense fallback={null}>
               <Branding account={shown.name} />
             </Suspense>
+          </May>
+          <May action="updatePolicy">
+            <AccountPolicy key={JSON.stringify(shown.policy)} policy={shown.policy} />
           </May>
           <May action="requestDeletion">
             <Leave account={shown} />

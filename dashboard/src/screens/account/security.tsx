@@ -3,10 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { installationQuery } from '../../api/queries.ts'
 import { useSession } from '../../api/session.ts'
 import type { Installation } from '../../api/types.ts'
-import { May } from '../../parts/may.tsx'
 import { type FactRow, Facts, Page, Section } from '../../parts/page.tsx'
 import { Loading } from '../../parts/states.tsx'
-import { AccountPolicy } from './account-policy.tsx'
 import { OwnAddress } from './own-address.tsx'
 import { OwnFactors } from './own-factors.tsx'
 import { OwnPasskeys } from './own-passkeys.tsx'
@@ -31,9 +29,6 @@ function Sections({ sso }: { sso: Installation['single_sign_on'] }) {
       {sso?.is_only === true ? <OnlySso name={sso.name} /> : <OwnWays />}
       <OwnAddress />
       <Sessions />
-      <May action="updatePolicy">
-        <AccountPolicy />
-      </May>
     </>
   )
 }
