@@ -57,7 +57,13 @@ describe('what was opened by searching', () => {
   })
 
   it('is nothing if an earlier version kept it without its person, or if it is malformed', () => {
-    for (const text of ['["site shop.example.com"]', '{"person":1}', '{"person":"1","keys":[]}', 'null', '{']) {
+    for (const text of [
+      '["site shop.example.com"]',
+      '{"person":1}',
+      '{"person":"1","keys":[]}',
+      'null',
+      '{',
+    ]) {
       kept.set(KEY, text)
       assert.deepEqual(recentlyUsed(ANN), [], text)
     }

@@ -11,7 +11,8 @@ export const SCREEN_WORDS: Partial<Record<string, string>> = {
   [ROUTES.keys]: 'tokens programs scripts',
   [ROUTES.notifications]: 'e-mail Slack webhooks endpoints alerts',
   [ROUTES.plan]: 'billing usage quota limits renders',
-  [ROUTES.account]: 'account name contact export delete policy security branding logo second factor required sessions',
+  [ROUTES.account]:
+    'account name contact export delete policy security branding logo second factor required sessions',
   [ROUTES.auditLog]: 'history changes who',
   [ROUTES.operatorAccounts]: 'customers owners',
   [ROUTES.operatorNodes]: 'fleet servers memory',

@@ -3,7 +3,8 @@ import { Badge, Checkbox } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import IconDots from '@tabler/icons-react/dist/esm/icons/IconDots.mjs'
 import IconRefresh from '@tabler/icons-react/dist/esm/icons/IconRefresh.mjs'
-import { type CSSProperties, type KeyboardEvent, lazy, Suspense, useId, useRef, useState } from 'react'
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, lazy, Suspense, useEffect, useId, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import type { PageFilter } from '../../api/queries.ts'
@@ -11,7 +12,6 @@ import type { ListedPage, PageOrder } from '../../api/types.ts'
 import { ago, visitedAgo } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { scrollTo, useWindowedRows } from '../../parts/windowed-rows.ts'
 import { pagePath } from '../../route-map.ts'
 import classes from './cache.module.css'
 import { ORDERS } from './page-filter.ts'
@@ -20,8 +20,11 @@ import { between, isSelected, NONE_SELECTED, type Selection, withSelected } from
 /** The menu is loaded when the first one opens. */
 const PageMenu = lazy(async () => ({ default: (await import('./page-menu.tsx')).PageMenu }))
 
-/** Row heights in CSS pixels, as in the style sheet. */
+/** Heights in CSS pixels, as in the style sheet. */
 const ROW = { wide: 40, narrow: 88 }
+const HEAD = 44
+/** Rows drawn beyond the visible ones, so that scrolling shows no gap. */
+const SPARE_ROWS = 8
 const MORE_BEFORE = 60
 
 type Order = { by: PageFilter['by']; isDescending: boolean }
@@ -53,68 +56,76 @@ export function PageTable(props: Props) {
   const { domain, rows, selection } = props
   const id = useId()
   const rowHeight = useMediaQuery('(max-width: 45em)') === true ? ROW.narrow : ROW.wide
-  const sight = useWindowedRows<HTMLDivElement>(rows.length, rowHeight)
+  const grid = useRef<HTMLDivElement>(null)
+  const sight = useVirtualizer<HTMLDivElement, HTMLDivElement>({
+    count: rows.length,
+    getScrollElement: () => grid.current,
+    estimateSize: () => rowHeight,
+    overscan: SPARE_ROWS,
+    // The head stays above the rows.
+    scrollMargin: HEAD,
+    scrollPaddingStart: HEAD,
+  })
+  useEffect(() => sight.measure(), [sight, rowHeight])
   const [menuOf, setMenuOf] = useState<string | null>(null)
   const keyboard = useKeyboard(props, rowHeight, sight, setMenuOf)
   const { at } = keyboard
-  const scroll = () => {
-    sight.onScroll()
-    const bottom = (sight.box.current?.scrollTop ?? 0) + sight.height
-    if (props.hasMore && bottom / rowHeight > rows.length - MORE_BEFORE) props.onMore()
-  }
+  const drawn = sight.getVirtualItems()
+  const isNearEnd = (drawn.at(-1)?.index ?? 0) >= rows.length - MORE_BEFORE
+  const { hasMore, onMore } = props
+  useEffect(() => {
+    if (hasMore && isNearEnd) onMore()
+  }, [hasMore, isNearEnd, rows.length])
   return (
     <div
+      ref={grid}
       role="grid"
       aria-label={`Cached pages of ${domain}`}
       aria-describedby={`${id}-keys`}
       aria-rowcount={props.matching + 1}
       aria-multiselectable
-      aria-activedescendant={at >= sight.start && at < sight.end ? `${id}-${at}` : undefined}
+      aria-activedescendant={drawn.some(({ index }) => index === at) ? `${id}-${at}` : undefined}
       tabIndex={0}
       className={classes.grid}
-      style={{ '--scroll-bar': `${sight.scrollBar}px` } as CSSProperties}
       onKeyDown={keyboard.press}
     >
       <span id={`${id}-keys`} hidden>
         {KEYS}
       </span>
       <Head {...props} />
-      <div ref={sight.ref} role="rowgroup" className={classes.body} onScroll={scroll}>
-        <div role="presentation" className={classes.length} style={{ height: rows.length * rowHeight }}>
-          {rows.slice(sight.start, sight.end).map((page, offset) => {
-            const row = sight.start + offset
-            return (
-              <PageRow
-                key={page.path}
-                id={`${id}-${row}`}
-                row={row}
-                top={row * rowHeight}
-                page={page}
-                domain={domain}
-                isSelected={isSelected(selection, page.path)}
-                isActive={row === at}
-                onToggle={keyboard.toggle}
-                isMenuOpen={menuOf === page.path}
-                onMenu={(isOpen) => setMenuOf(isOpen ? page.path : null)}
-                isDomainActive={props.isDomainActive}
-                onRenderAgain={props.onRenderAgain}
-                onDeed={props.onDeed}
-              />
-            )
-          })}
-        </div>
+      <div role="rowgroup" className={classes.body} style={{ height: sight.getTotalSize() }}>
+        {drawn.map(({ index: row, start }) => {
+          const page = rows[row]
+          if (page === undefined) return null
+          return (
+            <PageRow
+              key={page.path}
+              id={`${id}-${row}`}
+              row={row}
+              top={start - HEAD}
+              page={page}
+              domain={domain}
+              isSelected={isSelected(selection, page.path)}
+              isActive={row === at}
+              onToggle={keyboard.toggle}
+              isMenuOpen={menuOf === page.path}
+              onMenu={(isOpen) => setMenuOf(isOpen ? page.path : null)}
+              isDomainActive={props.isDomainActive}
+              onRenderAgain={props.onRenderAgain}
+              onDeed={props.onDeed}
+            />
+          )
+        })}
       </div>
     </div>
   )
 }
 
-type Sight = ReturnType<typeof useWindowedRows<HTMLDivElement>>
-
 /** The active row, and what keys do to it. Shift extends the selection from the anchor, the last row chosen without it. */
 function useKeyboard(
   props: Props,
   rowHeight: number,
-  { box, height }: Sight,
+  sight: Virtualizer<HTMLDivElement, HTMLDivElement>,
   openMenu: (path: string) => void,
 ) {
   const { domain, rows, selection, onSelect, onRenderAgain } = props
@@ -129,9 +140,7 @@ function useKeyboard(
     if (isExtending) onSelect(withSelected(selection, between(paths, anchor.current, to), true, paths))
     else anchor.current = to
     setActive(to)
-    if (box.current !== null) {
-      box.current.scrollTop = scrollTo(to, { rowHeight, scrolled: box.current.scrollTop, height })
-    }
+    sight.scrollToIndex(to)
   }
   const toggle = (row: number) => {
     const path = paths[row]
@@ -161,6 +170,7 @@ function useKeyboard(
   }
   /** Returns whether the key means something here. */
   const act = (event: KeyboardEvent): boolean => {
+    const height = (sight.scrollRect?.height ?? 0) - HEAD
     const rowsInSight = Math.max(1, Math.floor(height / rowHeight) - 1)
     const row = rowAfter(event.key, { at, last: rows.length - 1, rowsInSight })
     if (row !== null) {

@@ -2,14 +2,14 @@
 import { Button, Group, SegmentedControl } from '@mantine/core'
 import { FORMS, type Form } from '@prepaint/contract/outcome/form.ts'
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef, useState } from 'react'
 
 import { type PageAddress, sourceQuery, sourceUrl } from '../../api/queries.ts'
 import { count } from '../../format.ts'
 import { FORM_LABELS } from '../../page-forms.ts'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { useWindowedRows } from '../../parts/windowed-rows.ts'
 import { NotCached } from './facts.tsx'
 import classes from './inspection.module.css'
 import type { ViewProps } from './inspection.tsx'
@@ -17,6 +17,8 @@ import { sourceLines } from './source-lines.ts'
 
 /** The height of a line in CSS pixels, as in the style sheet. */
 const LINE = 20
+/** Lines drawn beyond the visible ones, so that scrolling shows no gap. */
+const SPARE_LINES = 8
 
 /** Shown as text, never parsed as a document. */
 export function Source({ domain, page: { path, variant, stored, requests } }: ViewProps) {
@@ -80,22 +82,22 @@ function CachedSource(props: { name: string; page: PageAddress; etag: string }) 
 
 function SourceLines({ text }: { text: string }) {
   const lines = useMemo(() => sourceLines(text), [text])
-  const { ref, start, end, onScroll } = useWindowedRows<HTMLElement>(lines.length, LINE)
+  const box = useRef<HTMLElement>(null)
+  const sight = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => LINE,
+    overscan: SPARE_LINES,
+  })
   return (
-    <section
-      ref={ref}
-      className={classes.source}
-      tabIndex={0}
-      aria-label="Source of the page"
-      onScroll={onScroll}
-    >
-      <div className={classes.lines} style={{ height: lines.length * LINE }}>
-        {lines.slice(start, end).map(({ number, text: line }, offset) => (
-          <div key={start + offset} className={classes.line} style={{ top: (start + offset) * LINE }}>
+    <section ref={box} className={classes.source} tabIndex={0} aria-label="Source of the page">
+      <div className={classes.lines} style={{ height: sight.getTotalSize() }}>
+        {sight.getVirtualItems().map(({ index, start }) => (
+          <div key={index} className={classes.line} style={{ top: start }}>
             <span className={classes.number} aria-hidden>
-              {number ?? ''}
+              {lines[index]?.number ?? ''}
             </span>
-            <code>{line}</code>
+            <code>{lines[index]?.text}</code>
           </div>
         ))}
       </div>
