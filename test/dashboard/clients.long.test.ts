@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { createShareLink } from '@prepaint/service/accounts/share-links.ts'
+import type { Page } from 'playwright-core'
 import { pngOf } from '../support/pictures.ts'
-import { elements, openScreens, until } from './open-dashboard.ts'
+import { chooseOwn, elements, openScreens, openWindow, until } from './open-dashboard.ts'
 
 const now = new Date()
 const monthsBack = (back: number) =>
@@ -162,8 +163,42 @@ it('a share link by tag shows overview, traffic, incidents and reports under tha
     asked.filter((each) => !each.startsWith(`${new URL(url).origin}/`)),
     [],
   )
+  // The sign-in screen of the same tab looks like the link, and so does the link once it is revoked.
+  await holder.goto(`${api.url}/reports`)
+  await hasBrandOnly(holder, 'Sign in · Blue Agency')
+  await isClean(holder)
+  await api.pool.query(`delete from share_link where name = 'Blue'`)
+  await holder.goto(url)
+  await holder.getByText('It has expired or was revoked.').waitFor()
+  await hasBrandOnly(holder, 'This link shows nothing any more · Blue Agency')
   await holder.context().close()
 })
+
+/** The window has the name, logo and icon of the account, and says nothing of ours. */
+async function hasBrandOnly(on: Page, title: string): Promise<void> {
+  await on.getByRole('img', { name: 'Blue Agency' }).waitFor()
+  await until('the window has its name', async () => (await on.title()) === title)
+  assert.match((await on.locator('link[rel=icon]').getAttribute('href')) ?? '', /\/logos\//)
+  assert.doesNotMatch(await on.locator('body').innerText(), /Prepaint/)
+}
+
+it('in a browser in which a person of the account was signed in, the sign-in screen looks like the account', async () => {
+  const member = await openWindow(page, { url: api.url, token: await sessionToken() })
+  await member.goto(`${api.url}/reports`)
+  await member.getByRole('img', { name: 'Blue Agency' }).first().waitFor()
+  await chooseOwn(member, 'Sign out')
+  await hasBrandOnly(member, 'Sign in · Blue Agency')
+  const other = await member.context().newPage()
+  await other.goto(`${api.url}/forgotten-password`)
+  await hasBrandOnly(other, 'Reset your password · Blue Agency')
+  await isClean(other)
+  await member.context().close()
+})
+
+async function sessionToken(): Promise<string> {
+  const [, token = ''] = (await api.session(owner)).split('=')
+  return token
+}
 
 it('a link that has expired says whom to ask', async () => {
   const { token } = await createShareLink(
@@ -176,7 +211,12 @@ it('a link that has expired says whom to ask', async () => {
   const holder = await (await page.context().browser()!.newContext()).newPage()
   await holder.goto(`${api.url}/shared#${token}`)
   await holder.getByText('It has expired. Ask Blue Agency for a new one.').waitFor()
+  await hasBrandOnly(holder, 'This link shows nothing any more · Blue Agency')
   await isClean(holder)
+  // The brand of a link is for its tab only.
+  const other = await holder.context().newPage()
+  await other.goto(`${api.url}/sign-in`)
+  await other.getByText('Prepaint', { exact: true }).waitFor()
   await holder.context().close()
 })
 

@@ -1,10 +1,8 @@
 import { useEffect } from 'react'
-import type { Branding } from '../api/types.ts'
 import { product } from '../parts/product-name.ts'
 import classes from './brand.module.css'
 import { Wordmark } from './frame.tsx'
-
-type Look = Pick<Branding, 'name' | 'colour' | 'show_prepaint' | 'logo_url'>
+import type { Look } from './seen-brand.ts'
 
 /** Whether anything of it is shown in place of our own name. */
 function isBranded({ name, logo_url: logo, show_prepaint: showsPrepaint }: Look): boolean {
@@ -33,6 +31,17 @@ export function MadeWith({ branding }: { branding: Look | undefined }) {
   return <p className={classes.madeWith}>Made with Prepaint</p>
 }
 
+/** Changes the icon of the window. Returns how to take it back. */
+function changeIcon(url: string): () => void {
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+  if (link === null) return () => {}
+  const before = { href: link.href, type: link.type }
+  link.href = url
+  // Browsers leave out an icon whose type is another one than is named.
+  link.removeAttribute('type')
+  return () => Object.assign(link, before)
+}
+
 /** Also in the title that is shown. */
 function rename(name: string): void {
   const end = ` · ${product.name}`
@@ -40,14 +49,19 @@ function rename(name: string): void {
   product.name = name
 }
 
-/** Gives links and buttons the colour of the account, and windows its name, as long as the component is shown. */
+/** The icon of windows of an account without a logo. */
+const PLAIN_ICON = '/plain-icon.svg'
+
+/** Gives links and buttons the colour of the account, and windows its name and icon, as long as the component is shown. */
 export function useBrand(branding: Look | undefined, account: string): void {
   const colour = branding?.colour ?? null
   const name = branding !== undefined && isBranded(branding) ? (branding.name ?? account) : null
+  const icon = branding !== undefined && isBranded(branding) ? (branding.logo_url ?? PLAIN_ICON) : null
   useEffect(() => {
     rename(name ?? 'Prepaint')
     return () => rename('Prepaint')
   }, [name])
+  useEffect(() => (icon === null ? undefined : changeIcon(icon)), [icon])
   useEffect(() => {
     if (colour === null) return
     let isOver = false

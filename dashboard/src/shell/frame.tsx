@@ -1,16 +1,34 @@
 import { ActionIcon, Stack, Text, Title, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 
 import { useTitle } from '../parts/page.tsx'
 import classes from './frame.module.css'
+import { type SeenBrand, seenBrands } from './seen-brand.ts'
 
-export function SignedOutFrame(props: { title: string; lead?: ReactNode; children: ReactNode }) {
+const SignedOutBrand = lazy(() => import('./signed-out-brand.tsx'))
+
+/** A screen without a session. It looks as the account did that was seen last; `brand`: as this one, or as ours (null). */
+export function SignedOutFrame(props: {
+  title: string
+  lead?: ReactNode
+  brand?: SeenBrand | null
+  children: ReactNode
+}) {
   const { title, lead } = props
+  const [seen] = useState(() => seenBrands.last())
+  const brand = props.brand === undefined ? seen : props.brand
   useTitle(title)
   return (
     <main className={classes.frame}>
       <div className={classes.head}>
-        <Wordmark />
+        {brand === null ? (
+          <Wordmark />
+        ) : (
+          // Empty until it is loaded, so that nothing flashes.
+          <Suspense fallback={<span />}>
+            <SignedOutBrand brand={brand} at="top" />
+          </Suspense>
+        )}
         <SchemeToggle />
       </div>
       <div className={`sheet ${classes.card}`}>
@@ -26,6 +44,11 @@ export function SignedOutFrame(props: { title: string; lead?: ReactNode; childre
           {props.children}
         </Stack>
       </div>
+      {brand !== null && (
+        <Suspense fallback={null}>
+          <SignedOutBrand brand={brand} at="foot" />
+        </Suspense>
+      )}
     </main>
   )
 }

@@ -9,7 +9,6 @@ import { Link, useLocation } from 'wouter'
 import { brandingQuery } from '../api/branding-queries.ts'
 import { useRights } from '../api/rights.ts'
 import { useSession } from '../api/session.ts'
-import type { Branding } from '../api/types.ts'
 import { LiveMark, useLiveFigures } from '../live/live-figures.tsx'
 import { showNamedPlace } from '../parts/addressed.ts'
 import { ROUTES } from '../route-map.ts'
@@ -19,6 +18,7 @@ import { ErrorBoundary } from './error-boundary.tsx'
 import { Wordmark } from './frame.tsx'
 import { SCREENS, type Screen } from './navigation.ts'
 import { scrollNewScreen, watchScrolling } from './scroll-memory.ts'
+import { isChosen, seenBrands } from './seen-brand.ts'
 import classes from './shell.module.css'
 
 const AccountBrand = lazy(() => import('./account-brand.tsx'))
@@ -45,6 +45,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useHotkeys([['mod+K', () => show('search')]], [])
   useHotkeys([['shift+?', () => show('keys')]])
   useLiveFigures()
+  useKeptBrand()
   const showNewScreen = useCallback(() => {
     setOpen(false)
     main.current?.focus({ preventScroll: true })
@@ -95,10 +96,6 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
-function isChosen({ name, logo_url: logo, colour, show_prepaint: showsPrepaint }: Branding): boolean {
-  return !showsPrepaint || (name ?? logo ?? colour) !== null
-}
-
 /** The look of the account. Without an account, or if the account has chosen none, ours. Nothing until it is known, so that nothing flashes. */
 function OwnBrand({ at }: { at: 'top' | 'foot' | 'window' }) {
   const { account } = useSession()
@@ -110,6 +107,17 @@ function OwnBrand({ at }: { at: 'top' | 'foot' | 'window' }) {
       <AccountBrand at={at} branding={data} account={account.name} />
     </Suspense>
   )
+}
+
+/** The screens before the next sign-in in this browser look the same. */
+function useKeptBrand(): void {
+  const { account } = useSession()
+  const { data } = useQuery({ ...brandingQuery, enabled: account !== null })
+  const name = account?.name
+  useEffect(() => {
+    if (data === undefined || name === undefined) return
+    seenBrands.keepOfAccount(isChosen(data) ? { ...data, account: name } : null)
+  }, [data, name])
 }
 
 /** Calls `onNew` for each screen after the first one. */

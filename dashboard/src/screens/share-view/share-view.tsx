@@ -2,7 +2,7 @@ import { Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { monthName } from '@prepaint/contract/notifications/monthly-words.ts'
 import { REPORT_FIGURES, reportFacts } from '@prepaint/contract/notifications/report-words.ts'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { isRefusal } from '../../api/api-error.ts'
 import { incidentsQuery, reportQuery } from '../../api/notification-queries.ts'
 import { portfolioQuery } from '../../api/portfolio-queries.ts'
@@ -21,6 +21,7 @@ import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { Brand, MadeWith, useBrand } from '../../shell/brand.tsx'
 import { SchemeToggle, SignedOutFrame } from '../../shell/frame.tsx'
+import { isChosen, parseBrand, type SeenBrand, seenBrands } from '../../shell/seen-brand.ts'
 import { kindTitle } from '../notifications/kind-title.ts'
 import { MonthReport } from '../reports/month-report.tsx'
 import { shortDifference } from '../sites/site-groups.ts'
@@ -35,6 +36,11 @@ export default function SharedScreen() {
   const shared = useQuery({ ...sharedQuery, retry: false, refetchInterval: 60_000 })
   const account = shared.data?.account
   useBrand(account?.branding, account?.name ?? '')
+  useEffect(() => {
+    if (account === undefined) return
+    const { branding, name } = account
+    seenBrands.keepOfLink(isChosen(branding) ? { ...branding, account: name } : null)
+  }, [account])
   if (isRefusal(shared.error, 'share_link_invalid', 'account_suspended')) return <Ended />
   return (
     <main className={classes.frame}>
@@ -51,24 +57,34 @@ export default function SharedScreen() {
 }
 
 function Ended() {
-  const ask = useQuery({ queryKey: ['shared', 'ask'], queryFn: readAsk, retry: false })
-  const who = ask.data ?? null
+  const asked = useQuery({ queryKey: ['shared', 'ask'], queryFn: readWhomToAsk, retry: false })
+  // Empty until it is known: another name would only flash.
+  if (asked.isPending) return null
+  const { name = null, brand = null } = asked.data ?? {}
   return (
-    <SignedOutFrame title="This link shows nothing any more">
+    <SignedOutFrame title="This link shows nothing any more" brand={brand ?? seenBrands.ofTab()}>
       <Text>
-        {who === null
+        {name === null
           ? 'It has expired or was revoked. Ask who gave it to you for a new one.'
-          : `It has expired. Ask ${who} for a new one.`}
+          : `It has expired. Ask ${name} for a new one.`}
       </Text>
     </SignedOutFrame>
   )
 }
 
 /** Returns whose link it was. Only a link that has expired says so; null: it was revoked, or never was one. */
-async function readAsk({ signal }: { signal: AbortSignal }): Promise<string | null> {
-  const response = await fetch('/api/shared', { headers: callerHeaders(), signal })
-  const name = response.headers.get('prepaint-ask')
-  return name === null ? null : decodeURIComponent(name)
+async function readWhomToAsk({
+  signal,
+}: {
+  signal: AbortSignal
+}): Promise<{ name: string; brand: SeenBrand | null } | null> {
+  const { headers } = await fetch('/api/shared', { headers: callerHeaders(), signal })
+  const whom = headers.get('prepaint-ask')
+  if (whom === null) return null
+  const name = decodeURIComponent(whom)
+  const look = JSON.parse(decodeURIComponent(headers.get('prepaint-branding') ?? 'null')) as object | null
+  const brand = parseBrand(JSON.stringify({ ...look, account: name }))
+  return { name, brand: brand !== null && isChosen(brand) ? brand : null }
 }
 
 function Share({ share }: { share: Shared }) {

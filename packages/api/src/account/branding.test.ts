@@ -68,7 +68,7 @@ describe('the branding of an account', () => {
 
   it('a share link shows it, with every part', async () => {
     const { name } = await api.domain(account, 'branded.example.com')
-    await change({ name: 'Blue Agency', sender_name: null })
+    await change({ name: 'Blue Agency', colour: '#1a7f64', sender_name: null, show_prepaint: false })
     const { token } = await createShareLink(
       api.pool,
       { account: account.id, domains: null },
@@ -82,13 +82,33 @@ describe('the branding of an account', () => {
     const own = await api.call('GET', PATH, { headers })
     assert.partialDeepStrictEqual(own.body, { branding: { name: 'Blue Agency' } })
     assertAnswer(await api.call('PUT', PATH, { headers, body: {} }), 403, 'This link does not allow this')
-    // An expired link names whom to ask, and the answer is the same.
+  })
+
+  it('401: an expired link names whom to ask and how the account looks, in headers: its answer is that of every link', async () => {
+    const { name } = await api.domain(account, 'expired.example.com')
+    const { token } = await createShareLink(
+      api.pool,
+      { account: account.id, domains: null },
+      { member: null, role: 'owner' },
+      { name: 'x', domains: [name], author: null },
+      api.clock.nowMs(),
+    )
+    const headers = { 'x-share-token': token }
+    const current = await api.call('GET', '/api/shared', { headers })
+    assert.equal(current.headers.get('prepaint-branding'), null)
     api.clock.atMs += 91 * 86_400_000
     const ended = await api.call('GET', '/api/shared', { headers })
     assertAnswer(ended, 401, { error: 'This link is used, expired or invalid' })
     assert.equal(ended.headers.get('prepaint-ask'), 'Blue%20Agency')
+    assert.deepEqual(JSON.parse(decodeURIComponent(ended.headers.get('prepaint-branding') ?? '')), {
+      name: 'Blue Agency',
+      colour: '#1a7f64',
+      logo_url: null,
+      show_prepaint: false,
+    })
     const unknown = await api.call('GET', '/api/shared', { headers: { 'x-share-token': `${token}x` } })
     assert.equal(unknown.headers.get('prepaint-ask'), null)
+    assert.equal(unknown.headers.get('prepaint-branding'), null)
     api.clock.atMs -= 91 * 86_400_000
   })
 

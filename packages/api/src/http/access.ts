@@ -1,4 +1,5 @@
 import type { CONFIRM_WAYS } from '@prepaint/contract/api/account.ts'
+import type { BrandingView } from '@prepaint/contract/api/branding.ts'
 import { AppError, type ErrorCode, unreachable } from '@prepaint/contract/errors.ts'
 import type { AccountId, Scope } from '@prepaint/contract/ids.ts'
 import type { PageUrl } from '@prepaint/contract/page/path.ts'
@@ -9,6 +10,7 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service/accounts/access.ts'
 import type { Actor, Changer } from '@prepaint/service/accounts/actor.ts'
+import { readBranding } from '@prepaint/service/accounts/branding.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import { findExpired, findShared, type Shared } from '@prepaint/service/accounts/share-links.ts'
 import { type Entry, type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
@@ -330,9 +332,16 @@ function namedAccount({ headers, query, routeOptions }: FastifyRequest): Account
   return typeof raw === 'string' && /^[1-9]\d{0,8}$/.test(raw) ? (Number(raw) as AccountId) : NO_ACCOUNT
 }
 
-/** Names whom the holder of an expired link can ask for a new one. A header, since the error is the same for all links. */
-function askHeader(name: string | null): Record<string, string> {
-  return name === null ? {} : { 'Prepaint-Ask': encodeURIComponent(name) }
+/**
+ * Tells the holder of an expired link whom to ask for a new one, and how the account looks. Headers, since the error is the
+ * same for all links.
+ */
+function expiredHeaders(accountName: string, branding: BrandingView): Record<string, string> {
+  const { name, colour, logo_url, show_prepaint } = branding
+  return {
+    'Prepaint-Ask': encodeURIComponent(name ?? accountName),
+    'Prepaint-Branding': encodeURIComponent(JSON.stringify({ name, colour, logo_url, show_prepaint })),
+  }
 }
 
 class AccessChecks {
@@ -443,13 +452,17 @@ class AccessChecks {
     }
   }
 
+  async #endedLink(raw: string | string[] | undefined): Promise<AppError> {
+    const expired = typeof raw === 'string' ? await findExpired(this.#db, raw, this.#clock.nowMs()) : null
+    if (expired === null) return new AppError('share_link_invalid')
+    const branding = await readBranding(this.#db, expired.account)
+    return new AppError('share_link_invalid', { headers: expiredHeaders(expired.accountName, branding) })
+  }
+
   async share({ headers }: FastifyRequest): Promise<Caller> {
     const raw = headers[SHARE_HEADER]
     const share = typeof raw === 'string' ? await findShared(this.#db, raw, this.#clock.nowMs()) : null
-    if (share === null) {
-      const ask = typeof raw === 'string' ? await findExpired(this.#db, raw, this.#clock.nowMs()) : null
-      throw new AppError('share_link_invalid', { headers: askHeader(ask) })
-    }
+    if (share === null) throw await this.#endedLink(raw)
     if (share.suspended) throw new AppError('account_suspended')
     this.#lastUse.note('share_link', share.shareId, share.lastUsedAt)
     const { account, domains } = share

@@ -180,16 +180,20 @@ export async function findShared(db: Queryable, raw: string, nowMs: number): Pro
   return rows[0] ?? null
 }
 
-/** Returns the name of the account whose link this was, if it has expired, so that the screen can say who to ask; else null. */
-export async function findExpired(db: Queryable, raw: string, nowMs: number): Promise<string | null> {
+/** Returns whose link this was, if it has expired, so that the screen can say who to ask; else null. */
+export async function findExpired(
+  db: Queryable,
+  raw: string,
+  nowMs: number,
+): Promise<{ account: AccountId; accountName: string } | null> {
   if (!isSecret('pp_sh_', raw)) return null
-  const { rows } = await db.query<{ name: string }>(
-    `select coalesce(b.name, a.name, a.email) as name
-       from share_link s join account a on a.id = s.account_id left join account_branding b on b.account_id = a.id
+  const { rows } = await db.query<{ account: AccountId; accountName: string }>(
+    `select s.account_id as account, coalesce(a.name, a.email) as "accountName"
+       from share_link s join account a on a.id = s.account_id
       where s.token_hash = $1 and s.expires_at <= $2`,
     [hashSecret(raw), new Date(nowMs)],
   )
-  return rows[0]?.name ?? null
+  return rows[0] ?? null
 }
 
 function toView({
