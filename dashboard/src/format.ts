@@ -112,6 +112,9 @@ export function stepName(iso: string, step: Step): string {
   return step === 'hour' ? DAY_AND_HOUR.format(at) : `${UTC_DAY.format(at)} (UTC)`
 }
 
+/** Names a time of day in the viewer's time zone, such as `14:00`. */
+export const hourName = (iso: string): string => HOUR.format(new Date(iso))
+
 /** Names a UTC day such as `2026-11-15`. */
 export const dayName = (day: string): string => stepName(`${day}T00:00:00Z`, 'day')
 

@@ -88,6 +88,9 @@ it('the checklist leads to the first page, before any DNS change', async () => {
   const state = (title: string, name: string) =>
     steps.getByRole('listitem').filter({ hasText: title }).getByRole('img', { name, exact: true })
   await state('See a page', 'Done').waitFor()
+  const home = region('Your home page, for crawlers and for people')
+  await home.getByRole('img', { name: 'For people: /' }).waitFor()
+  await page.getByText('Nothing wrong.', { exact: true }).waitFor()
   for (const title of ['Point the DNS', 'First crawler visit']) {
     await state(title, 'To do').waitFor()
   }
@@ -97,6 +100,15 @@ it('the checklist leads to the first page, before any DNS change', async () => {
   await page.getByText('200', { exact: true }).waitFor()
   await page.goBack()
   await state('See a page', 'Done').waitFor()
+})
+
+it('the list of an account with one site has its next step in the row, and the steps below', async () => {
+  await visit('/domains')
+  await row(new RegExp(`${DOMAIN}.*(DNS|first request)`)).waitFor()
+  await region('Getting started').getByText('Point the DNS here').waitFor()
+  await isClean()
+  await region('Getting started').getByRole('link', { name: 'Show the record' }).click()
+  await heading(DOMAIN).waitFor()
 })
 
 it('after a crawler visit the page is listed with its crawler; the former address of the list leads to it', async () => {
@@ -117,7 +129,7 @@ it('after a crawler visit the page is listed with its crawler; the former addres
 })
 
 it('the cache is warmed, with progress', async () => {
-  await button('Warm the cache').click()
+  await button('Warm from sitemap').click()
   const asking = dialog(`Warm the cache of ${DOMAIN}?`)
   await asking.getByRole('checkbox', { name: /^Only missing/ }).uncheck()
   await isClean()

@@ -37,7 +37,9 @@ it('all renders of a week are listed in parts, and found by outcome, path and ti
   await page.reload()
   await shown('the same', 1)
   await page.getByRole('searchbox', { name: 'Part of the path' }).fill('/none')
-  await page.getByText('No render matches').waitFor()
+  await page
+    .getByText('No render with the outcome Failed, of a path with “/none”, in the last 24 hours')
+    .waitFor()
   await button('Show all renders').click()
   await shown('the newest', 50)
   assert.equal(new URL(page.url()).search, '')

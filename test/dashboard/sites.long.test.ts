@@ -56,7 +56,7 @@ it('sites in trouble stand on top with their causes, then those to set up, then 
     'site-1000.example.com',
     'site-999.example.com',
   ])
-  await told('Origin unreachable on 2 sites')
+  await told('2 in trouble: Origin unreachable on 2 sites')
   for (const title of ['Needs attention', 'To set up', 'Fine']) {
     await page.getByRole('heading', { level: 2, name: title }).waitFor()
   }
@@ -93,7 +93,7 @@ it('counts are filters, and search, tag and order stand in the address', async (
   await page.reload()
   await shown('the same', (found) => found.length === 100 && found[0] === 'site-991.example.com')
   await open('/domains?search=nothing')
-  await told('No site has “nothing”.')
+  await told('No site has “nothing”')
   await button('Show all sites').click()
   await shown('all', (found) => found.length === SITES)
 })

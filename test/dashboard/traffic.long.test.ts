@@ -1,6 +1,7 @@
 /** Traffic, incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import type { DomainId } from '@prepaint/contract/ids.ts'
 import { linkToken, secretOf } from '@prepaint/service/notifications/delivery/addresses.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
 import { elements, openScreens, until } from './open-dashboard.ts'
@@ -8,6 +9,7 @@ import { elements, openScreens, until } from './open-dashboard.ts'
 const screens = await openScreens(async (api, owner) => {
   const shop = await api.domain(owner, 'shop.example.com')
   await api.domain(owner, 'quiet.example.com')
+  await api.pool.query(`update domain set created_at = now() - interval '200 days' where id = $1`, [shop.id])
   const traffic = startTestTraffic(api.pool, { nowMs: api.clock.nowMs })
   for (let at = 0; at < 8; at++) traffic.visit(shop.id, { path: '/', seconds: 0.001 })
   traffic.visit(shop.id, { path: '/about', verdict: 'rendered', seconds: 0.4 })
@@ -231,10 +233,19 @@ describe('the account', () => {
 })
 
 describe('incidents and notifications', () => {
-  it('the overview states the health of a domain, and the bell leads to the incident', async () => {
+  it('the overview begins with the incident and has the figures of the week, and the bell leads to the incident', async () => {
     await open('/domains/shop.example.com')
-    await shows('Renders failing. 9 of the last 10 renders failed.')
-    await isClean()
+    await shows('9 of the last 10 renders failed.')
+    const card = page.getByRole('article', { name: 'shop.example.com: Renders failing' })
+    for (const words of ['What changed before: a deploy', 'Open one of the example pages.']) {
+      await card.getByText(words).waitFor()
+    }
+    assert.equal(await page.getByText('Nothing wrong.').count(), 0)
+    assert.match(
+      await shown(),
+      /Renders failing[\s\S]*Crawler visits in 7 days\n13[\s\S]*Hit ratio\n81\.8%[\s\S]*Last crawler\nG/,
+    )
+    await isCleanEverywhere()
     await click('Open incidents: 1')
     await shows('Renders failing · shop.example.com')
     await shows('/<b>cart')
@@ -318,4 +329,22 @@ describe('incidents and notifications', () => {
     await shows('team@example.org now gets e-mails about incidents.')
     await isClean()
   })
+})
+
+it('the charts of a new site begin with its first visit, and have no lines between a few points', async () => {
+  const [quiet] = await api.database.column<DomainId>(
+    `select id from domain where custom_domain = 'quiet.example.com'`,
+  )
+  const traffic = startTestTraffic(api.pool, { nowMs: api.clock.nowMs })
+  for (let at = 0; at < 3; at++) traffic.visit(quiet!, { path: '/', verdict: 'pass; timed-out', seconds: 10 })
+  await traffic.close()
+  await open('/domains/quiet.example.com/traffic')
+  await becomes(`document.querySelector('[role=slider] path')`)
+  assert.match(await shown(), /Crawler visits\nSince \d\d:00\. By hour/)
+  assert.equal(await run(`document.querySelectorAll('[role=slider] path[class*=line]').length`), 0)
+  assert((await run<number>(`document.querySelectorAll('[role=slider] circle').length`)) > 0)
+  assert(Number(await run(`document.querySelector('[role=slider]').getAttribute('aria-valuemax')`)) <= 1)
+  // All of them failed.
+  await becomes(`document.querySelector('[data-trouble] dt').textContent === 'Failed'`)
+  await isClean()
 })

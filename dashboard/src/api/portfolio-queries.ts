@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { pollWhileLost } from '../live/stream.ts'
 import { fieldQuery } from './queries.ts'
 import { request } from './request.ts'
-import type { Portfolio, Tag, Template } from './types.ts'
+import type { Portfolio, PortfolioDomain, Tag, Template } from './types.ts'
 
 /** What the list of sites is limited to; it stands in the address. */
 export type SiteFilter = {
@@ -32,6 +32,19 @@ export function portfolioUrl({ search, state, tag, sort }: SiteFilter, format?: 
   if (format !== undefined) query.set('format', format)
   return `/api/portfolio?${query}`
 }
+
+/** What the list of sites says of one of them; null: it is not in the account any more. */
+export const siteQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['portfolio', 'site', name],
+    queryFn: async ({ signal }): Promise<PortfolioDomain | null> => {
+      const query = new URLSearchParams({ search: name, sort: 'name' })
+      // The search also finds names that contain this one.
+      const { domains } = await request<Portfolio>('GET', `/api/portfolio?${query}`, { signal })
+      return domains.find(({ custom_domain: found }) => found === name) ?? null
+    },
+    refetchInterval: () => pollWhileLost() || POLL_MS,
+  })
 
 export const tagsQuery = fieldQuery<Tag[]>(['tags'], '/api/tags', 'tags')
 

@@ -13,8 +13,8 @@ import classes from './chart.module.css'
 import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
 
-/** `layers` are stacked areas, `bars` stacked columns, and `log` lines on a logarithmic scale, for response times. */
-type ChartKind = 'layers' | 'bars' | 'lines' | 'log'
+/** `bars` are stacked columns, for counts; `log` are lines on a logarithmic scale, for response times. */
+type ChartKind = 'bars' | 'lines' | 'log'
 
 export type ChartProps = {
   label: string

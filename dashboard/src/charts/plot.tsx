@@ -1,22 +1,17 @@
 import { axisName, type Step } from '../format.ts'
 import classes from './chart.module.css'
 import type { ChartProps } from './chart.tsx'
-import {
-  areaPath,
-  type ChartSeries,
-  decades,
-  labelled,
-  lengthOf,
-  linePath,
-  stacked,
-  ticksTo,
-} from './shape.ts'
+import { type ChartSeries, decades, dotsOf, labelled, lengthOf, linePath, stacked, ticksTo } from './shape.ts'
 
 // Sizes are in CSS pixels.
 const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }
 /** Narrower steps are drawn without gaps and outlines. */
 const NARROW = 6
+/** Half of the widest bar: a few bars do not fill the chart. */
+const WIDEST_HALF = 24
+/** Of a dot that is drawn in place of a line. */
+const DOT_RADIUS = 2
 const LABEL_WIDTH = 76
 
 type PlotProps = ChartProps & { width: number; at: number | null }
@@ -31,7 +26,7 @@ export function Plot(props: PlotProps) {
   const { times, kind, series, width, at } = props
   const band = (width - EDGE.left - EDGE.right) / Math.max(1, times.length)
   const xs = times.map((_, place) => EDGE.left + band * (place + 0.5))
-  const layers = kind === 'layers' || kind === 'bars' ? stacked(series.filter(isLayer)) : []
+  const layers = kind === 'bars' ? stacked(series.filter(isLayer)) : []
   const scale = scaleOf(props, layers)
   const { yOf } = scale
   const lines = layers.length === 0 ? series : series.filter((drawn) => !isLayer(drawn))
@@ -45,17 +40,32 @@ export function Plot(props: PlotProps) {
         const shown = xs.slice(0, lengthOf(values))
         const low = layer.low.map(yOf)
         const high = layer.high.map(yOf)
-        const path = kind === 'bars' ? barsPath(shown, low, high, band) : areaPath(shown, low, high)
+        const path = barsPath(shown, low, high, band)
         const look = [classes.layer, classes[`c${colour}`], band < NARROW ? classes.narrow : '']
         return <path key={name} d={path} className={look.join(' ')} />
       })}
-      {lines.map(({ name, values, colour, isDashed = false }) => (
-        <path
-          key={name}
-          d={linePath(values.map((value, place) => (value === null ? null : [xs[place]!, yOf(value)])))}
-          className={`${classes.line} ${classes[`c${colour}`]} ${isDashed ? classes.dashed : ''}`}
-        />
-      ))}
+      {lines.map((drawn) => {
+        const { name, values, colour, isDashed = false } = drawn
+        const dots = dotsOf(drawn)
+        if (dots !== null) {
+          return dots.map((place) => (
+            <circle
+              key={`${name} ${place}`}
+              cx={xs[place]}
+              cy={yOf(values[place]!)}
+              r={DOT_RADIUS}
+              className={`${classes.point} ${classes[`c${colour}`]}`}
+            />
+          ))
+        }
+        return (
+          <path
+            key={name}
+            d={linePath(values.map((value, place) => (value === null ? null : [xs[place]!, yOf(value)])))}
+            className={`${classes.line} ${classes[`c${colour}`]} ${isDashed ? classes.dashed : ''}`}
+          />
+        )
+      })}
       {props.marks?.map(({ value, name }) => (
         <g key={name}>
           <Across width={width} y={yOf(value)} className={classes.mark} />
@@ -141,7 +151,7 @@ function barsPath(
   high: readonly number[],
   band: number,
 ): string {
-  const half = band >= NARROW ? band * 0.36 : band / 2
+  const half = band >= NARROW ? Math.min(band * 0.36, WIDEST_HALF) : band / 2
   const bars = xs.map((x, at) => {
     if (high[at] === low[at]) return ''
     return `M${x - half} ${low[at]}V${high[at]}H${x + half}V${low[at]}Z`

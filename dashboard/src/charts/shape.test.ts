@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { areaPath, decades, linePath, stacked, ticksTo, withRest } from './shape.ts'
+import { decades, dotsOf, linePath, stacked, ticksTo, withRest } from './shape.ts'
 
 const layer = (values: (number | null)[]) => ({ name: '', values, colour: 0, whole: '' })
 const named = (name: string, first: number, second: number) => ({
@@ -28,10 +28,19 @@ it('each layer starts where the one below ends, and a missing value counts as 0'
   ])
 })
 
-it('a line is interrupted where a value is missing, a single point is visible, and an area is outlined', () => {
+it('a line is interrupted where a value is missing, and a single point is visible', () => {
   const line = linePath([[0, 1], [1, 2.06], null, [3, 3], null, null, [6, 1], [7, 1]])
   assert.equal(line, 'M0 1L1 2.1M3 3h0.01M6 1L7 1')
-  assert.equal(areaPath([0, 10], [5, 5], [1, 2]), 'M0 1L10 2L10 5L0 5Z')
+})
+
+it('fewer than 12 values are dots, but for a dashed line', () => {
+  const eleven = [null, ...Array.from({ length: 11 }, (_, at) => at), null]
+  assert.deepEqual(
+    dotsOf(layer(eleven)),
+    Array.from({ length: 11 }, (_, at) => at + 1),
+  )
+  assert.equal(dotsOf(layer([...eleven, 1])), null)
+  assert.equal(dotsOf({ ...layer([1, 2]), isDashed: true }), null)
 })
 
 it('series beyond the number of colours are added up as one', () => {

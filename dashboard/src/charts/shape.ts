@@ -54,10 +54,14 @@ export function linePath(points: readonly (readonly [x: number, y: number] | nul
   return path
 }
 
-export function areaPath(xs: readonly number[], low: readonly number[], high: readonly number[]): string {
-  const top = xs.map((x, at) => `${coordinate(x)} ${coordinate(high[at]!)}`)
-  const bottom = xs.map((x, at) => `${coordinate(x)} ${coordinate(low[at]!)}`).reverse()
-  return `M${[...top, ...bottom].join('L')}Z`
+/** A line between fewer points would show a course that nobody has measured. */
+const LEAST_OF_LINE = 12
+
+/** Returns the places of the values that are drawn as dots; null: there are enough for a line. What is dashed is a comparison, or a forecast. */
+export function dotsOf({ values, isDashed = false }: ChartSeries): number[] | null {
+  if (isDashed) return null
+  const places = [...values.keys()].filter((place) => values[place] !== null)
+  return places.length < LEAST_OF_LINE ? places : null
 }
 
 function coordinate(value: number): string {

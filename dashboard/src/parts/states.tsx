@@ -9,15 +9,16 @@ import { Page } from './page.tsx'
 
 type Query<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
 
-/** Until `query` has data, shows a placeholder of `rows` rows, or the error with a retry button. */
+/** Until `query` has data, shows a placeholder of `rows` rows or `loading`, or the error with a retry button. */
 export function Loaded<Data>(props: {
   query: Query<Data>
   rows?: number
+  loading?: ReactNode
   children: (data: Data) => ReactNode
 }) {
-  const { query, rows = 4 } = props
+  const { query, rows = 4, loading = <Loading rows={rows} /> } = props
   if (query.data !== undefined) return props.children(query.data)
-  return query.error === null ? <Loading rows={rows} /> : <Trouble query={query} />
+  return query.error === null ? loading : <Trouble query={query} />
 }
 
 /** A placeholder that is as high as the content will be, so that nothing jumps. It is seen after 200 ms only. */
@@ -50,15 +51,39 @@ export function Trouble({
   )
 }
 
-export function Empty(props: { title: string; children: ReactNode; action?: ReactNode }) {
+/** Says that a list has nothing for its filter, in the words of the filter, and clears it. */
+export function NothingFound(props: {
+  title: string
+  /** What the button says. */
+  all: string
+  onClear: () => void
+  children?: ReactNode
+}) {
+  return (
+    <Empty
+      title={props.title}
+      action={
+        <Button variant="default" onClick={props.onClear}>
+          {props.all}
+        </Button>
+      }
+    >
+      {props.children}
+    </Empty>
+  )
+}
+
+export function Empty(props: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <Stack align="center" gap="xs" py="xl" px="md" ta="center">
       <Title order={2} size="h4">
         {props.title}
       </Title>
-      <Text className="quiet" maw={460} component="div">
-        {props.children}
-      </Text>
+      {props.children !== undefined && (
+        <Text className="quiet" maw={460} component="div">
+          {props.children}
+        </Text>
+      )}
       {props.action}
     </Stack>
   )

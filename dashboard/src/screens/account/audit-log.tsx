@@ -10,7 +10,7 @@ import { DataTable } from '../../parts/data-table.tsx'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Page } from '../../parts/page.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Empty, Loaded, NothingFound } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { ScreenTabs } from '../../shell/screen-tabs.tsx'
@@ -23,7 +23,6 @@ export default function AuditLog() {
   const [filter, setFilter] = useState(NO_FILTER)
   const asked = useDeferredValue(filter)
   const log = useInfiniteQuery(auditQuery(asked))
-  const isFiltered = Object.values(filter).some((value) => value !== '')
   return (
     <Page
       title="Audit log"
@@ -35,7 +34,11 @@ export default function AuditLog() {
       <div className="sheet sheet-flush">
         <Loaded query={log}>
           {({ pages }) => (
-            <Entries entries={pages.flatMap(({ entries }) => entries)} isFiltered={isFiltered} />
+            <Entries
+              entries={pages.flatMap(({ entries }) => entries)}
+              filter={asked}
+              onClear={() => setFilter(NO_FILTER)}
+            />
           )}
         </Loaded>
       </div>
@@ -66,17 +69,23 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter:
   )
 }
 
-function Entries({ entries, isFiltered }: { entries: readonly AuditEntry[]; isFiltered: boolean }) {
+function Entries(props: { entries: readonly AuditEntry[]; filter: AuditFilter; onClear: () => void }) {
+  const { entries, filter, onClear } = props
+  const words = filterWords(filter)
   return (
     <DataTable
       rows={entries}
       keyOf={({ id }) => id}
       empty={
-        <Empty title={isFiltered ? 'Nothing matches' : 'Nothing was recorded yet'}>
-          {isFiltered
-            ? 'No entry is about this. Names and domains must be whole.'
-            : 'Changes of domains, members, keys and settings are listed here.'}
-        </Empty>
+        words === '' ? (
+          <Empty title="Nothing was recorded yet">
+            Changes of domains, members, keys and settings are listed here.
+          </Empty>
+        ) : (
+          <NothingFound title={`No entry ${words}`} all="Show all entries" onClear={onClear}>
+            Names and domains must be whole.
+          </NothingFound>
+        )
       }
       columns={[
         {
@@ -122,6 +131,17 @@ function Entries({ entries, isFiltered }: { entries: readonly AuditEntry[]; isFi
       ]}
     />
   )
+}
+
+/** Names the filters that are set: `about “API keys” by ann@example.com`. */
+function filterWords({ action, actor, domain, from, to }: AuditFilter): string {
+  const words: string[] = []
+  if (action !== '') words.push(`about “${ACTION_TITLES[action] ?? action}”`)
+  if (actor.trim() !== '') words.push(`by ${actor.trim()}`)
+  if (domain.trim() !== '') words.push(`of ${domain.trim()}`)
+  if (from !== '') words.push(`from ${from}`)
+  if (to !== '') words.push(`until ${to}`)
+  return words.join(' ')
 }
 
 const KINDS: Record<AuditEntry['actor']['kind'], string> = {

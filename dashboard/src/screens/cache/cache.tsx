@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
@@ -13,7 +13,7 @@ import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
 import { May } from '../../parts/may.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note } from '../../parts/page.tsx'
-import { Empty, Loaded, Trouble } from '../../parts/states.tsx'
+import { Empty, Loaded, NothingFound, Trouble } from '../../parts/states.tsx'
 import classes from './cache.module.css'
 import { type Deed, PageChange } from './page-change.tsx'
 import { isFiltered, NO_CONDITIONS, ORDERS, usePageFilter } from './page-filter.ts'
@@ -78,7 +78,7 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
       .catch((error: unknown) => notifyFailed('The page was not rendered', error))
   }
   return (
-    <Loaded query={pages} rows={6}>
+    <Loaded query={pages} loading={<LoadingPages />}>
       {() => (
         <Stack gap="sm">
           <FilterBar filter={filter} onChange={changeFilter}>
@@ -150,6 +150,17 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
         </Stack>
       )}
     </Loaded>
+  )
+}
+
+/** As high as the fields above the table, and as the table. */
+function LoadingPages() {
+  return (
+    <Stack gap="sm" role="status" aria-label="Loading" className="late">
+      <Skeleton height={60} />
+      <Skeleton height={60} />
+      <Skeleton className={classes.grid} />
+    </Stack>
   )
 }
 
@@ -249,17 +260,14 @@ function NoPages({ filter, onClear }: { filter: PageFilter; onClear: () => void 
   const hasSearchOnly = !isFiltered({ ...filter, search: '' })
   const verb = filter.match === 'prefix' ? 'begins with' : 'contains'
   return (
-    <Empty
+    <NothingFound
       title={hasSearchOnly ? `No path ${verb} “${search}”` : `No page with ${filterWords(filter)}`}
-      action={
-        <Button variant="default" onClick={onClear}>
-          Show all
-        </Button>
-      }
+      all="Show all"
+      onClear={onClear}
     >
       {search !== '' &&
         (filter.match === 'prefix' ? 'This search is case-sensitive.' : 'This search ignores case.')}
-    </Empty>
+    </NothingFound>
   )
 }
 

@@ -6,7 +6,7 @@ import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import { checklistQuery, isFinished } from '../../api/checklist-query.ts'
-import { domainUrl, integrationQuery } from '../../api/queries.ts'
+import { domainQuery, domainUrl, integrationQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useRights } from '../../api/rights.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
@@ -35,6 +35,13 @@ export function FirstSteps({ add }: { add: ReactNode }) {
       </Step>
     </ChecklistFrame>
   )
+}
+
+/** The same below the list of sites, for the only one of the account. */
+export function SiteSteps({ name }: { name: string }) {
+  const mayRead = useRights()('getChecklist')
+  const { data: domain } = useQuery({ ...domainQuery(name), enabled: mayRead })
+  return domain === undefined ? null : <DomainSteps domain={domain} />
 }
 
 /** The first steps of a domain, until all are done or somebody hides them. The server keeps what is done. */
@@ -110,7 +117,7 @@ function RequestsStep({ domain, isDone }: { domain: DomainWithSettings; isDone: 
       <Step
         title="Add the middleware"
         isDone={isDone}
-        action={<Button {...BUTTON} component="a" href="#connect" children="Show the file" />}
+        action={<Button {...BUTTON} component="a" href={connectPath(domain)} children="Show the file" />}
       >
         One file of your web server, CDN or application. This step is done once it sends a request.
       </Step>
@@ -120,12 +127,17 @@ function RequestsStep({ domain, isDone }: { domain: DomainWithSettings; isDone: 
     <Step
       title="Point the DNS here"
       isDone={isDone}
-      action={<Button {...BUTTON} component="a" href="#connect" children="Show the record" />}
+      action={<Button {...BUTTON} component="a" href={connectPath(domain)} children="Show the record" />}
     >
       One record at your DNS provider. This step is done once a request arrives. You can also keep the DNS and
       add a middleware.
     </Step>
   )
+}
+
+/** The place of the instructions on the overview. */
+function connectPath({ custom_domain: name }: DomainWithSettings): string {
+  return `${domainPath('domain', name)}#connect`
 }
 
 function LastCrawler({ domain }: { domain: string }) {

@@ -1,8 +1,11 @@
 import { Alert, Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 
 import { checklistQuery } from '../../api/checklist-query.ts'
+import { incidentsQuery } from '../../api/notification-queries.ts'
+import { siteQuery } from '../../api/portfolio-queries.ts'
 import { certificateQuery, pageCountQuery, rendersQuery } from '../../api/queries.ts'
 import type { Certificate, DomainWithSettings } from '../../api/types.ts'
 import { counted } from '../../format.ts'
@@ -11,18 +14,27 @@ import { Loaded, Loading } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, settingsPath } from '../../route-map.ts'
-import { HealthSentence } from '../notifications/incidents.tsx'
+import { WorstIncident } from '../notifications/incidents.tsx'
 import { AskedProof } from './asked-proof.tsx'
 import { FrontSection } from './front.tsx'
 import { DomainSteps } from './getting-started.tsx'
+import { WeekFigures } from './week-figures.tsx'
+
+const HomePageBeside = lazy(() => import('./home-page-beside.tsx'))
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const steps = useQuery(checklistQuery(name))
-  // What stands below the steps would jump when they are loaded.
-  if (steps.data === undefined && steps.error === null) return <Loading rows={6} />
+  const incidents = useQuery(incidentsQuery(name))
+  const site = useQuery(siteQuery(name))
+  const isLoading = [steps, incidents, site].some(({ data, error }) => data === undefined && error === null)
+  // What stands below would jump when they are loaded.
+  if (isLoading) return <Loading rows={6} />
+  const hasOpen = incidents.data?.some(({ state }) => state === 'open') ?? false
+  const isBeforeFirst = steps.data?.items.some(({ item, done_at: at }) => item === 'crawler' && at === null)
   return (
     <Stack gap="lg">
+      {incidents.data !== undefined && <WorstIncident incidents={incidents.data} />}
       {!domain.is_active && (
         <Alert color="yellow" title="This domain is paused">
           Crawlers get the origin, like people. Turn it on in the{' '}
@@ -34,7 +46,17 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
       )}
       <AskedProof domain={name} />
       <DomainSteps domain={domain} />
-      <HealthSentence domain={name} />
+      {isBeforeFirst === true && (
+        <Suspense fallback={null}>
+          <HomePageBeside domain={name} />
+        </Suspense>
+      )}
+      {incidents.data !== undefined && !hasOpen && (
+        <div className="sheet" role="status" aria-label="Health">
+          <Text>Nothing wrong.</Text>
+        </div>
+      )}
+      {site.data != null && <WeekFigures site={site.data} />}
       <FrontSection domain={domain} />
       <div className="columns">
         <CurrentState domain={domain} />

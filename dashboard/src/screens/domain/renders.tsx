@@ -12,7 +12,7 @@ import { FAILED_OUTCOMES, OutcomeBadge } from '../../parts/badges.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { type FactRow, Facts, Note } from '../../parts/page.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Empty, Loaded, NothingFound } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
 import classes from './renders.module.css'
@@ -137,16 +137,13 @@ function Filters({ filter, change }: { filter: RenderListFilter; change: Change 
 function NoRenders({ filter, change }: { filter: RenderListFilter; change: Change }) {
   if (Object.values(filter).some((value) => value !== '')) {
     return (
-      <Empty
-        title="No render matches"
-        action={
-          <Button variant="default" onClick={() => change(NO_FILTER)}>
-            Show all renders
-          </Button>
-        }
+      <NothingFound
+        title={`No render ${filterWords(filter)}`}
+        all="Show all renders"
+        onClear={() => change(NO_FILTER)}
       >
-        No render of the last week has this outcome, path, reason and time.
-      </Empty>
+        Records are kept for a week.
+      </NothingFound>
     )
   }
   return (
@@ -155,6 +152,18 @@ function NoRenders({ filter, change }: { filter: RenderListFilter; change: Chang
       it and it is not cached, and when you refresh it.
     </Empty>
   )
+}
+
+/** Names the filters that are set: `with the outcome timed-out, for the reason “Warm”`. */
+function filterWords({ outcome, path, priority, hours }: RenderListFilter): string {
+  const labelOf = (options: readonly { value: string; label: string }[], value: string) =>
+    options.find((option) => option.value === value)?.label ?? value
+  const words: string[] = []
+  if (outcome !== '') words.push(`with the outcome ${labelOf(OUTCOMES, outcome).replaceAll(',', ' or ')}`)
+  if (path !== '') words.push(`of a path with “${path}”`)
+  if (priority !== '') words.push(`for the reason “${labelOf(PRIORITY_NAMES, priority)}”`)
+  if (hours !== '') words.push(`in the ${labelOf(SPANS, hours).toLowerCase()}`)
+  return words.join(', ')
 }
 
 function CompleteShare({ domain }: { domain: string }) {

@@ -19,7 +19,7 @@ import { type SiteState, StateShape } from '../sites/state-shape.tsx'
 import classes from './incidents.module.css'
 import { kindTitle } from './kind-title.ts'
 
-function severityOf({ state, kind, evidence }: Incident): SiteState {
+export function severityOf({ state, kind, evidence }: Incident): SiteState {
   if (state !== 'open') return 'ok'
   return isTroubleKind(kind, evidence.level) ? 'trouble' : 'warning'
 }

@@ -1,22 +1,24 @@
-import { Anchor, Button, NativeSelect, Stack, Text } from '@mantine/core'
+import { Anchor, NativeSelect, Stack } from '@mantine/core'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'wouter'
 import { type IncidentFilter, incidentListQuery } from '../../api/incident-list-query.ts'
-import { channelsQuery, incidentsQuery } from '../../api/notification-queries.ts'
+import { channelsQuery } from '../../api/notification-queries.ts'
 import { domainsQuery } from '../../api/queries.ts'
 import { useRights } from '../../api/rights.ts'
+import { useSession } from '../../api/session.ts'
 import type { Domain, Incident } from '../../api/types.ts'
-import { counted } from '../../format.ts'
+import { count, counted } from '../../format.ts'
 import { Page } from '../../parts/page.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Empty, Loaded, NothingFound } from '../../parts/states.tsx'
 import { incidentsPath, ROUTES } from '../../route-map.ts'
 import { StateShape } from '../sites/state-shape.tsx'
-import { IncidentCard } from './incident-card.tsx'
+import { IncidentCard, severityOf } from './incident-card.tsx'
 import { groupsOf, type IncidentGroup, serverOfOrigin } from './incident-groups.ts'
 import classes from './incidents.module.css'
 import { kindTitle } from './kind-title.ts'
+import { toldText } from './told-text.ts'
 
 export default function Incidents() {
   const [filter, change] = useIncidentFilter()
@@ -184,31 +186,26 @@ function NoIncidents({ filter, change }: { filter: IncidentFilter; change: Chang
     domain === null ? '' : `of ${domain}`,
   ]
   return (
-    <Empty
+    <NothingFound
       title={`No incident: ${words.filter((word) => word !== '').join(' ')}`}
-      action={
-        <Button variant="default" onClick={() => change(NO_FILTER)}>
-          Show all incidents
-        </Button>
-      }
+      all="Show all incidents"
+      onClear={() => change(NO_FILTER)}
     >
       Incidents are kept for 400 days.
-    </Empty>
+    </NothingFound>
   )
 }
 
 /** Says who hears of trouble. */
 function Told() {
   const may = useRights()('getNotifications')
+  const { person } = useSession()
   const { data } = useQuery({ ...channelsQuery, enabled: may })
-  const emails = data?.emails.filter(({ state }) => state === 'confirmed').map(({ email }) => email) ?? []
   if (data === undefined) return null
+  const emails = data.emails.filter(({ state }) => state === 'confirmed').map(({ email }) => email)
   return (
     <>
-      {data.by_mail && emails.length > 0
-        ? `Trouble is told to ${emails.join(', ')}`
-        : 'Nobody is told of trouble by e-mail'}{' '}
-      ·{' '}
+      {data.by_mail ? toldText(emails, person.email) : 'Nobody hears of trouble by e-mail'} ·{' '}
       <Anchor component={Link} href={ROUTES.notifications} inherit underline="always">
         Change
       </Anchor>
@@ -217,27 +214,19 @@ function Told() {
   )
 }
 
-/** The health of a domain in one sentence. */
-export function HealthSentence({ domain }: { domain: string }) {
-  const { data } = useQuery(incidentsQuery(domain))
-  if (data === undefined) return null
-  const open = data.filter(({ state }) => state === 'open')
+/** The worst open incident of a domain as a card, and where the others are. */
+export function WorstIncident({ incidents }: { incidents: readonly Incident[] }) {
+  const open = incidents.filter(({ state }) => state === 'open')
+  const worst = open.find((incident) => severityOf(incident) === 'trouble') ?? open[0]
+  if (worst === undefined) return null
   return (
-    <div className="sheet" role="status" aria-label="Health">
-      <OpenIncidents incidents={open} />
-    </div>
-  )
-}
-
-function OpenIncidents({ incidents }: { incidents: readonly Incident[] }) {
-  const [first] = incidents
-  if (first === undefined) return <Text>Nothing wrong.</Text>
-  return (
-    <Text className="break">
-      <strong>{kindTitle(first.kind)}.</strong> {first.summary}{' '}
-      <Anchor component={Link} href={incidentsPath(first.domain)} underline="always">
-        {incidents.length === 1 ? 'Show the incident' : `Show ${incidents.length} incidents`}
-      </Anchor>
-    </Text>
+    <Stack gap="xs">
+      <IncidentCard incident={worst} />
+      {open.length > 1 && (
+        <Anchor component={Link} href={incidentsPath(worst.domain)} underline="always" size="sm">
+          Show all {count(open.length)} open incidents
+        </Anchor>
+      )}
+    </Stack>
   )
 }

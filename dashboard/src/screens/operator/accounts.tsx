@@ -14,7 +14,7 @@ import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
+import { Loaded, NothingFound } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { emailProblem } from '../account/email-field.tsx'
 
@@ -107,9 +107,11 @@ function AccountTable(props: {
           ]}
         />
         {found.length === 0 && (
-          <Note size="sm" p="md">
-            No account has this in its name or e-mail address.
-          </Note>
+          <NothingFound
+            title={`No account has “${search.trim()}” in its name or e-mail address`}
+            all="Show all accounts"
+            onClear={() => setSearch('')}
+          />
         )}
       </div>
     </Stack>

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, FileButton, Group, Stack, Textarea, TextInput } from '@mantine/core'
+import { Badge, Button, FileButton, Group, Stack, Textarea, TextInput } from '@mantine/core'
 import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
@@ -11,7 +11,7 @@ import { CsvButton, DataTable } from '../../parts/data-table.tsx'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
+import { Loaded, NothingFound } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { Versions } from './versions.tsx'
 
@@ -123,7 +123,13 @@ function RedirectTable({ redirects }: { redirects: readonly Redirect[] }) {
       />
       <DataTable
         rows={found.slice(0, ROWS)}
-        empty={<Alert color="gray">No redirect contains “{search.trim()}”.</Alert>}
+        empty={
+          <NothingFound
+            title={`No redirect contains “${search.trim()}”`}
+            all="Show all redirects"
+            onClear={() => setSearch('')}
+          />
+        }
         keyOf={({ from }) => from}
         columns={[
           {

@@ -12,7 +12,7 @@ import type { Portfolio } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { useAddressed } from '../../parts/addressed.ts'
 import { Page } from '../../parts/page.tsx'
-import { Empty, Trouble } from '../../parts/states.tsx'
+import { NothingFound, Trouble } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { isFiltered, NO_FILTER, useSiteFilter } from './site-filter.ts'
 import { causesOf, weekText } from './site-groups.ts'
@@ -26,6 +26,10 @@ const Templates = lazy(() => import('./templates.tsx'))
 
 const FirstSteps = lazy(async () => ({
   default: (await import('../domain/getting-started.tsx')).FirstSteps,
+}))
+
+const SiteSteps = lazy(async () => ({
+  default: (await import('../domain/getting-started.tsx')).SiteSteps,
 }))
 
 /** Menus are loaded when the first one opens. */
@@ -164,16 +168,17 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
   // Only what is shown is acted on.
   const chosen = domains.filter(({ custom_domain }) => selected.has(custom_domain)).slice(0, MOST_SELECTED)
   const causes = filter.state === null || filter.state === 'trouble' ? causesOf(domains) : ''
+  const [only] = data.counts.all === 1 && !isFiltered(filter) ? domains : []
   return (
     <Stack gap="sm">
       <Filters counts={data.counts} filter={filter} change={change} />
       {causes !== '' && (
         <div className={classes.causes} role="status">
-          {causes}
+          {count(data.counts.trouble)} in trouble: {causes}
         </div>
       )}
       {domains.length === 0 ? (
-        <NothingFound filter={filter} change={change} />
+        <NoSites filter={filter} change={change} />
       ) : (
         <SiteList
           sites={domains}
@@ -190,6 +195,11 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
       )}
       {data.next !== null && (
         <p className="quiet">The first {count(domains.length)} sites are shown. Search to find others.</p>
+      )}
+      {only !== undefined && (
+        <Suspense fallback={null}>
+          <SiteSteps name={only.custom_domain} />
+        </Suspense>
       )}
       {chosen.length > 0 && (
         <Suspense fallback={null}>
@@ -324,7 +334,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (search: st
   )
 }
 
-function NothingFound({ filter, change }: { filter: SiteFilter; change: Change }) {
+function NoSites({ filter, change }: { filter: SiteFilter; change: Change }) {
   const parts = [
     filter.search === '' ? null : `“${filter.search}”`,
     filter.tag === null ? null : `the tag “${filter.tag}”`,
@@ -332,16 +342,11 @@ function NothingFound({ filter, change }: { filter: SiteFilter; change: Change }
   ].filter((part) => part !== null)
   return (
     <div className="sheet">
-      <Empty
-        title="No site matches"
-        action={
-          <Button variant="default" onClick={() => change({ ...NO_FILTER, sort: filter.sort })}>
-            Show all sites
-          </Button>
-        }
-      >
-        No site has {parts.join(' and ')}.
-      </Empty>
+      <NothingFound
+        title={`No site has ${parts.join(' and ')}`}
+        all="Show all sites"
+        onClear={() => change({ ...NO_FILTER, sort: filter.sort })}
+      />
     </div>
   )
 }

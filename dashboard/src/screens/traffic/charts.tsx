@@ -4,10 +4,20 @@ import { Link } from 'wouter'
 import { type Period, stepOf } from '../../api/traffic-queries.ts'
 import type { Traffic } from '../../api/types.ts'
 import { Chart } from '../../charts/chart.tsx'
-import { compact, count, difference, milliseconds, percent } from '../../format.ts'
+import {
+  compact,
+  count,
+  difference,
+  hourName,
+  milliseconds,
+  percent,
+  type Step,
+  stepName,
+} from '../../format.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
+import { type Tile, Tiles } from '../../parts/tiles.tsx'
 import {
   byCategory,
   byCrawler,
@@ -23,6 +33,9 @@ import {
 } from './series.ts'
 import classes from './traffic.module.css'
 
+/** From this share of page visits on, the figure of failed ones is red. */
+const MANY_FAILED = 0.05
+
 /** `before`: the figures of the period before, or null where there were no visits. */
 export function TrafficTiles(props: {
   traffic: Traffic
@@ -32,12 +45,12 @@ export function TrafficTiles(props: {
 }) {
   const { totals } = props.traffic
   const { before, failedHref } = props
-  const failedShare = percent(totals.pages === 0 ? null : totals.failed / totals.pages)
+  const failedShare = totals.pages === 0 ? null : totals.failed / totals.pages
   const more = (figure: 'visits' | 'failed' | 'people' | 'p50_ms') =>
     difference(totals[figure] ?? 0, before?.[figure] ?? 0)
   const failed = (
     <>
-      {failedShare} of page visits got the origin instead
+      {percent(failedShare)} of page visits got the origin instead
       {failedHref !== undefined && totals.failed > 0 && (
         <>
           {' · '}
@@ -48,37 +61,40 @@ export function TrafficTiles(props: {
       )}
     </>
   )
-  const tiles = [
-    ['Crawler visits', count(totals.visits), more('visits'), visitsNote(totals)],
-    [
-      'Hit ratio',
-      percent(totals.hit_ratio),
-      pointsMore(totals.hit_ratio, before?.hit_ratio ?? null),
-      `${count(totals.stale)} of them stale`,
-    ],
-    [
-      'Response time',
-      milliseconds(totals.p50_ms),
-      totals.p50_ms === null ? '' : more('p50_ms'),
-      `median; 95th percentile ${milliseconds(totals.p95_ms)}`,
-    ],
-    ['Failed', count(totals.failed), more('failed'), failed],
-    ['People and tools', count(totals.people), more('people'), 'got the origin, unchanged'],
-  ] as const
-  return (
-    <dl className={`sheet sheet-flush ${classes.tiles}`}>
-      {tiles.map(([name, value, change, note]) => (
-        <div key={name} className={classes.tile}>
-          <dt>{name}</dt>
-          <dd>
-            {value}
-            {change !== '' && <span className={classes.change}>, {change}</span>}
-            <span className={classes.note}>{note}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
+  const tiles: Tile[] = [
+    {
+      name: 'Crawler visits',
+      value: count(totals.visits),
+      change: more('visits'),
+      note: visitsNote(totals),
+    },
+    {
+      name: 'Hit ratio',
+      value: percent(totals.hit_ratio),
+      change: pointsMore(totals.hit_ratio, before?.hit_ratio ?? null),
+      note: `${count(totals.stale)} of them stale`,
+    },
+    {
+      name: 'Response time',
+      value: milliseconds(totals.p50_ms),
+      change: totals.p50_ms === null ? '' : more('p50_ms'),
+      note: `median; 95th percentile ${milliseconds(totals.p95_ms)}`,
+    },
+    {
+      name: 'Failed',
+      value: count(totals.failed),
+      change: more('failed'),
+      note: failed,
+      isTrouble: (failedShare ?? 0) >= MANY_FAILED,
+    },
+    {
+      name: 'People and tools',
+      value: count(totals.people),
+      change: more('people'),
+      note: 'got the origin, unchanged',
+    },
+  ]
+  return <Tiles tiles={tiles} />
 }
 
 /** Writes `2.1 points more`; empty where one of them is unknown. */
@@ -99,16 +115,18 @@ type ChartsProps = {
   traffic: Traffic
   before: Traffic | null
   period: Period
+  /** The traffic begins with the first visit of all. */
+  isNew?: boolean
   /** Limits the screen to the day of a step. */
   onPick?: ((time: string) => void) | undefined
 }
 
-export function TrafficCharts({ traffic, before, period, onPick }: ChartsProps) {
+export function TrafficCharts({ traffic, before, period, isNew, onPick }: ChartsProps) {
   const axis = { times: traffic.times, step: stepOf(period), onPick }
   const visits = { ...axis, format: count, formatShort: compact }
   return (
     <>
-      <CrawlerVisits traffic={traffic} before={before} period={period} onPick={onPick} />
+      <CrawlerVisits traffic={traffic} before={before} period={period} isNew={isNew} onPick={onPick} />
       <div className={classes.pair}>
         <Section
           title="Answers to crawlers"
@@ -158,19 +176,19 @@ const GROUPINGS = [
   { name: 'device', label: 'By device', series: byDevice },
 ] as const
 
-function CrawlerVisits({ traffic, before, period, onPick }: ChartsProps) {
+function CrawlerVisits({ traffic, before, period, isNew = false, onPick }: ChartsProps) {
   const [name, setName] = useState<(typeof GROUPINGS)[number]['name']>('category')
   const grouping = GROUPINGS.find((candidate) => candidate.name === name)!
   const step = stepOf(period)
   return (
     <Section
       title="Crawler visits"
-      lead={visitsLead(period, before !== null)}
+      lead={`${isNew ? `${sinceText(traffic.times[0], step)} ` : ''}${visitsLead(period, before !== null)}`}
       actions={<Choice label="Crawler visits by" options={GROUPINGS} chosen={name} onChoose={setName} />}
     >
       <Chart
         label={`Crawler visits by ${name}`}
-        kind="layers"
+        kind="bars"
         times={traffic.times}
         step={step}
         series={[...grouping.series(traffic), ...visitsBefore(traffic, before)]}
@@ -180,6 +198,13 @@ function CrawlerVisits({ traffic, before, period, onPick }: ChartsProps) {
       />
     </Section>
   )
+}
+
+/** Writes `Since 14:00.` for today's hours, in the viewer's time zone. */
+function sinceText(first: string | undefined, step: Step): string {
+  if (first === undefined) return ''
+  const isToday = new Date(first).toDateString() === new Date().toDateString()
+  return `Since ${step === 'hour' && isToday ? hourName(first) : stepName(first, step)}.`
 }
 
 function visitsLead({ range, day }: Period, hasBefore: boolean): string {

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Traffic } from '../../api/types.ts'
 import type { ChartSeries } from '../../charts/shape.ts'
-import { byCrawler, CRAWLERS_SHOWN, monthOfRenders, ratioBefore, visitsBefore } from './series.ts'
+import {
+  byCrawler,
+  CRAWLERS_SHOWN,
+  firstVisitOf,
+  monthOfRenders,
+  ratioBefore,
+  trafficFrom,
+  visitsBefore,
+} from './series.ts'
 
 const named = (name: string, total: number) => ({ name, visits: [total, 0], total })
 /** Traffic with only what a chart reads. */
@@ -30,6 +38,34 @@ it('the period before is one dashed line, whose steps stand below those of this 
   assert.deepEqual([line?.values, line?.whole, line?.isDashed], [[4, 0, null], '4', true])
   assert.deepEqual(ratioBefore(now, before)[0]?.values, [0.5, null, null])
   assert.deepEqual(visitsBefore(now, null), [])
+})
+
+it('the traffic of a new site begins with its first visit, of a crawler or a person', () => {
+  const one = (visits: number[]) => [{ name: 'x', visits, total: 1 }]
+  const whole = traffic({
+    times: ['a', 'b', 'c'],
+    ...{ categories: one([0, 0, 1]), purposes: [], crawlers: one([0, 0, 1]), verdicts: one([0, 0, 1]) },
+    ...{ statuses: one([0, 0, 1]), forms: one([0, 0, 1]), variants: one([0, 0, 1]) },
+    people: { visits: [0, 2, 0], total: 2 },
+    hit_ratio: [null, null, 1],
+    p50_ms: [null, null, 5],
+    p95_ms: [null, null, 9],
+  })
+  assert.equal(firstVisitOf(whole), 1)
+  assert.equal(firstVisitOf(traffic({ verdicts: [], people: { visits: [0, 0], total: 0 } })), 0)
+  const shown = trafficFrom(whole, 1)
+  assert.deepEqual(
+    [shown.times, shown.people.visits, shown.p50_ms],
+    [
+      ['b', 'c'],
+      [2, 0],
+      [null, 5],
+    ],
+  )
+  for (const list of ['categories', 'crawlers', 'verdicts', 'statuses', 'forms', 'variants'] as const) {
+    assert.deepEqual(shown[list][0]?.visits, [0, 1], list)
+  }
+  assert.equal(trafficFrom(whole, 0), whole)
 })
 
 const days = (...renders: number[]) =>

@@ -114,6 +114,37 @@ export function timeBefore(traffic: Traffic, before: Traffic | null): ChartSerie
   return lineBefore(traffic, before.p50_ms, { colour: 0, whole: milliseconds(before.totals.p50_ms) })
 }
 
+/** Returns the first step with a visit of a crawler or a person; 0 if there was none. */
+export function firstVisitOf({ verdicts, people }: Traffic): number {
+  const firsts = [...verdicts, people].map(({ visits }) => visits.findIndex((count) => count > 0))
+  const found = firsts.filter((at) => at !== -1)
+  return found.length === 0 ? 0 : Math.min(...found)
+}
+
+/** The same traffic without its first steps. */
+export function trafficFrom(traffic: Traffic, first: number): Traffic {
+  if (first === 0) return traffic
+  const later = <Part extends { visits: number[] }>(part: Part): Part => ({
+    ...part,
+    visits: part.visits.slice(first),
+  })
+  return {
+    ...traffic,
+    times: traffic.times.slice(first),
+    categories: traffic.categories.map(later),
+    purposes: traffic.purposes.map(later),
+    crawlers: traffic.crawlers.map(later),
+    verdicts: traffic.verdicts.map(later),
+    statuses: traffic.statuses.map(later),
+    forms: traffic.forms.map(later),
+    variants: traffic.variants.map(later),
+    people: later(traffic.people),
+    hit_ratio: traffic.hit_ratio.slice(first),
+    p50_ms: traffic.p50_ms.slice(first),
+    p95_ms: traffic.p95_ms.slice(first),
+  }
+}
+
 type Counted = { visits: readonly number[]; total: number }
 
 function layer(name: string, { visits, total }: Counted, colour: number): ChartSeries {

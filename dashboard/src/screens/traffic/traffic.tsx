@@ -2,7 +2,7 @@ import { Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { dnsQuery, integrationsQuery } from '../../api/queries.ts'
+import { dnsQuery, domainsQuery, integrationsQuery } from '../../api/queries.ts'
 import { useRights } from '../../api/rights.ts'
 import {
   daysOf,
@@ -17,7 +17,7 @@ import {
   trafficQuery,
   trafficSummariesQuery,
 } from '../../api/traffic-queries.ts'
-import type { DomainWithSettings, MonthOfRenders, TrafficSummary } from '../../api/types.ts'
+import type { DomainWithSettings, MonthOfRenders, Traffic, TrafficSummary } from '../../api/types.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { crawlerName } from '../../crawler-categories.ts'
 import { compact, count, counted, dayName, percent } from '../../format.ts'
@@ -37,7 +37,7 @@ import { TrafficCharts, TrafficTiles } from './charts.tsx'
 import { ComplianceTable } from './compliance.tsx'
 import { MissingPages } from './missing-pages.tsx'
 import { PathLists } from './paths.tsx'
-import { limitMarks, monthOfRenders } from './series.ts'
+import { firstVisitOf, limitMarks, monthOfRenders, trafficFrom } from './series.ts'
 import classes from './traffic.module.css'
 import { UnrecognisedClients } from './unrecognised.tsx'
 
@@ -45,10 +45,17 @@ export function TrafficOfAccount() {
   const [period, choose] = usePeriod()
   const summaries = useQuery(trafficSummariesQuery)
   const first = summaries.data?.[0]
+  const added = useQuery(domainsQuery).data?.map(({ created_at: at }) => at)
   return (
     <Page title="Traffic" lead="All your domains together. Hours are in your time zone, days in UTC.">
       <PeriodBar period={period} onChoose={choose} csv={trafficCsvUrl(null, period)} />
-      <Charts domain={null} period={period} onChoose={choose} firstDomain={first?.domain ?? null} />
+      <Charts
+        domain={null}
+        addedAt={added?.toSorted()[0] ?? null}
+        period={period}
+        onChoose={choose}
+        firstDomain={first?.domain ?? null}
+      />
       {first !== undefined && (
         <Section
           title="Domains"
@@ -76,6 +83,7 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
       </May>
       <Charts
         domain={name}
+        addedAt={domain.created_at}
         period={period}
         onChoose={choose}
         firstDomain={name}
@@ -139,6 +147,8 @@ function PeriodBar(props: { period: Period; onChoose: Choose; csv: string }) {
 function Charts(props: {
   /** Null: the whole account. */
   domain: string | null
+  /** When the domain was added, or the first one of the account; null: not known yet. */
+  addedAt: string | null
   period: Period
   onChoose: Choose
   /** The domain to visit first, or null if there is none. */
@@ -146,13 +156,15 @@ function Charts(props: {
   failedHref?: string | undefined
   children?: ReactNode
 }) {
-  const { domain, period, onChoose, firstDomain, failedHref } = props
+  const { domain, addedAt, period, onChoose, firstDomain, failedHref } = props
   const { range } = period
   const traffic = useQuery(trafficQuery(domain, period))
   const before = useQuery(trafficBeforeQuery(domain, period)).data ?? null
   // Nothing is compared with the time before the first visit.
   const shownBefore = before !== null && before.totals.visits > 0 ? before : null
   const pick = (time: string) => onChoose({ range: range.name, day: time.slice(0, 10) })
+  // Nothing is drawn before the first visit.
+  const isNewIn = ({ times: [start = ''] }: Traffic) => addedAt !== null && addedAt >= start
   return (
     <Loaded query={traffic} rows={8}>
       {(data) =>
@@ -162,7 +174,8 @@ function Charts(props: {
           <Stack gap="lg" className={traffic.isPlaceholderData ? classes.updating : ''}>
             <TrafficTiles traffic={data} before={shownBefore?.totals ?? null} failedHref={failedHref} />
             <TrafficCharts
-              traffic={data}
+              traffic={isNewIn(data) ? trafficFrom(data, firstVisitOf(data)) : data}
+              isNew={isNewIn(data)}
               before={shownBefore}
               period={period}
               onPick={period.day === null ? pick : undefined}
