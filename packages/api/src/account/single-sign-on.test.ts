@@ -409,8 +409,14 @@ describe('the way back', () => {
       const { text } = await back(api, { code, state, iss: provider.issuer }, cookie)
       return /content="0;url=([^"]*)"/.exec(text)?.[1]
     }
-    assert.equal(await leadsTo('/account/security'), '/account/security')
-    assert.equal(await leadsTo('/domains/shop.example.com/traffic'), '/domains/shop.example.com/traffic')
+    for (const screen of [
+      '/account/security',
+      '/domains/shop.example.com/traffic',
+      '/domains/shop.example.com/settings/paths',
+      '/reports/2026-10',
+    ]) {
+      assert.equal(await leadsTo(screen), screen)
+    }
     for (const next of [
       'https://evil.example/',
       '//evil.example/domains',

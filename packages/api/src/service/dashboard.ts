@@ -49,7 +49,7 @@ export const DASHBOARD_PAGES = [
   '/operator/failures',
 ] as const
 
-const PAGE_PATTERNS = DASHBOARD_PAGES.map((page) => new RegExp(`^${page.replace(':domain', '[\\w.-]+')}$`))
+const PAGE_PATTERNS = DASHBOARD_PAGES.map((page) => new RegExp(`^${page.replaceAll(/:\w+/g, '[\\w.-]+')}$`))
 
 /** Whether it is the path of a page of the dashboard, and nothing else. */
 export function isDashboardPage(path: string): boolean {
