@@ -147,7 +147,7 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
     api.pool.query(`update certificate_order set ${values} where domain_id = $1`, [id])
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
   const looks = async (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
-    lookAtDue({ checkDns: async () => ({ state, addresses: [], aliases: [], records: [] }) })
+    lookAtDue({ checkDns: async () => ({ state, addresses: [], aliases: [], records: ['192.0.2.7'] }) })
   await failing(`failures = 5, failure = 'not-here'`)
   await looks('elsewhere')
   await looks('elsewhere')
@@ -162,6 +162,8 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   await looks('elsewhere')
   await rounds()
   assert.deepEqual((await kinds(account)).sort(), ['certificate_failing open', 'dns_lost open'])
+  const lost = (await incidents(account)).find(({ kind }) => kind === 'dns_lost')
+  assert.equal(lost?.summary, 'The DNS pointed here and now points to 192.0.2.7.')
   const stranger = await api.account()
   const foreign = await api.get(`/api/incidents?domain=${name}&state=open`, stranger.key)
   assertAnswer(foreign, 404, 'Domain not found')

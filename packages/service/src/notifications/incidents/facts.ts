@@ -31,7 +31,8 @@ export type Facts = {
   quota: { used: number; limit: number }
   certificate: { failures: number; reason: string | null; endsMs: number | null }
   /** `lostMs`: first look since the name led here that did not; `lostAgainMs`: one at least three minutes later. */
-  dns: { lostMs: number | null; lostAgainMs: number | null; state: string | null }
+  /** `address`: the first one that the name has elsewhere. */
+  dns: { lostMs: number | null; lostAgainMs: number | null; state: string | null; address: string | null }
   /** Refused requests of the site's own front in the last three minutes, and the newest of all; 0: none. */
   front: {
     way: 'dns' | 'middleware'
@@ -127,7 +128,7 @@ const DOMAINS = `
          json_build_object('failures', case when o.failure = 'not-here' then 0 else coalesce(o.failures, 0) end,
                            'reason', o.reason, 'endsMs', ${ms('t.not_after')}) as certificate,
          json_build_object('lostMs', ${ms('h.lost_at')}, 'lostAgainMs', ${ms('h.lost_again_at')},
-                           'state', h.dns_state) as dns,
+                           'state', h.dns_state, 'address', case when n.state = 'elsewhere' then n.addresses[1] end) as dns,
          json_build_object('refused', coalesce(f.refused, 0), 'lastMs', coalesce(${ms('f.last_at')}, 0), 'reason', f.reason,
                            'windowMs', $4::float8, 'way', coalesce(d.settings->>'way', 'dns'),
                            'lastVisitMs', ${ms('w.last_at')}) as front,
@@ -144,6 +145,7 @@ const DOMAINS = `
     left join render_count r on r.domain_id = d.id and r.month = date_trunc('month', c.today)::date
     left join certificate_order o on o.domain_id = d.id
     left join certificate t on t.domain_id = d.id
+    left join dns_look n on n.domain_id = d.id
     left join integration_way w on w.domain_id = d.id and w.way = 'middleware' and w.first_at <= w.last_at - interval '7 days'
     left join lateral (select sum(count) filter (where last_at > now() - interval '3 minutes')::integer as refused,
                               max(last_at) as last_at, (array_agg(reason order by last_at desc))[1] as reason

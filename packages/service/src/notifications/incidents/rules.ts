@@ -145,7 +145,7 @@ export const RULES: Record<IncidentKind, Rule> = {
       summary:
         dns.state === 'no-record'
           ? 'The DNS pointed here and now has no record.'
-          : 'The DNS pointed here and now points elsewhere.',
+          : `The DNS pointed here and now points ${dns.address === null ? 'elsewhere' : `to ${dns.address}`}.`,
     }
   },
 

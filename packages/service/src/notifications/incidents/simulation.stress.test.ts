@@ -135,7 +135,7 @@ function simulate(
       usual,
       quota: { used: Math.round(minute.used), limit: LIMIT },
       certificate: { failures: minute.certificateFailures, reason: null, endsMs: nowMs + 60 * DAY_MS },
-      dns: { ...dns, state: null },
+      dns: { ...dns, state: null, address: null },
       front: { way: 'dns', refused: 0, lastMs: 0, reason: null, windowMs: 1, lastVisitMs: null },
       origin,
     }

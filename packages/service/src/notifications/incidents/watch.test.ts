@@ -13,7 +13,7 @@ const QUIET: Facts = {
   usual: { outcomes: {}, textNow: null, texts: {}, rendersADay: 0, search: null },
   quota: { used: 0, limit: 1_000 },
   certificate: { failures: 0, reason: null, endsMs: null },
-  dns: { lostMs: null, lostAgainMs: null, state: null },
+  dns: { lostMs: null, lostAgainMs: null, state: null, address: null },
   front: { way: 'dns', lastVisitMs: null, refused: 0, lastMs: 0, reason: null, windowMs: 3 * MINUTE_MS },
   origin: { goodMs: null, badMs: null },
 }
@@ -72,7 +72,7 @@ it('a refused front: opens at once from five requests on, and ends ten minutes a
 
 it('a site whose own front sends crawlers: no lost name, and 24 hours of silence after a week of visits', () => {
   const front = (lastVisitMs: number | null) => ({ ...QUIET.front, way: 'middleware', lastVisitMs }) as const
-  const lost = { lostMs: QUIET.nowMs, lostAgainMs: QUIET.nowMs, state: 'elsewhere' }
+  const lost = { lostMs: QUIET.nowMs, lostAgainMs: QUIET.nowMs, state: 'elsewhere', address: null }
   assert.deepEqual(
     told(() => ({ front: front(null), dns: lost })),
     [],
