@@ -68,7 +68,7 @@ describe('the branding of an account', () => {
 
   it('a share link shows it, with every part', async () => {
     const { name } = await api.domain(account, 'branded.example.com')
-    await change({ name: 'Blue Agency', colour: '#1a7f64', sender_name: null, show_prepaint: false })
+    await change({ name: 'Blue Agency', sender_name: null })
     const { token } = await createShareLink(
       api.pool,
       { account: account.id, domains: null },
@@ -85,6 +85,7 @@ describe('the branding of an account', () => {
   })
 
   it('401: an expired link names whom to ask and how the account looks, in headers: its answer is that of every link', async () => {
+    await change({ name: 'Blue Agency', colour: '#1a7f64', show_prepaint: false })
     const { name } = await api.domain(account, 'expired.example.com')
     const { token } = await createShareLink(
       api.pool,
