@@ -83,6 +83,26 @@ it('the report of a month has figures, days, crawlers, pages and incidents; mont
   await isClean()
 })
 
+it('a report is sent as a share link with its sites, which can be written into an e-mail', async () => {
+  await open(`/reports/${last}?tag=Blue`)
+  await button('Send to a client').click()
+  const form = dialog('Make a share link')
+  assert.equal(await field('Name', form).inputValue(), 'Blue')
+  assert.equal(await form.getByLabel('blog.example.com').isChecked(), true)
+  assert.equal(await form.getByLabel('hidden.example.com').isChecked(), false)
+  assert.equal(await form.getByLabel('Reports: of each week and month').isChecked(), true)
+  assert.equal(await form.getByLabel('Traffic: visits of crawlers').isChecked(), false)
+  await isClean()
+  await button('Make the link', form).click()
+  const shared = (await page.getByText(/\/shared#pp_sh_/).innerText()).trim()
+  const mail = new URL((await link('Write an e-mail').getAttribute('href'))!)
+  assert.equal(mail.protocol, 'mailto:')
+  assert.equal(mail.searchParams.get('subject'), `Report of ${nameOf(last)}`)
+  assert.equal(mail.searchParams.get('body'), shared)
+  await isClean()
+  await button('I have copied it').click()
+})
+
 it('on paper there is the report alone, in light colours, with a site on one page', async () => {
   await open(`/reports/${last}`)
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })

@@ -40,24 +40,27 @@ it('the file of the chosen front is filled with the domain, the addresses and a 
     path.resolve(import.meta.dirname, '../../examples/integrations/nginx.conf'),
     'utf8',
   )
-  assert.match(await fileShown('nginx.conf'), /X-Prerender-Token pp_site_TOKEN;/)
+  assert.match(await fileShown(`prepaint-${DOMAIN}.conf`), /X-Prerender-Token pp_site_TOKEN;/)
   await field('Your app').fill('10.0.0.3:8000')
   await button('Create site token').click()
   await section.getByText('The token is in the file below.').waitFor()
   const { host } = new URL(api.url)
-  const shown = await fileShown('nginx.conf')
+  const shown = await fileShown(`prepaint-${DOMAIN}.conf`)
   const token = /X-Prerender-Token (pp_site_[\w-]{43});/.exec(shown)![1]!
   const wanted = guide
+    .replace(/^# Replace: .* (?=See)/m, '# ')
     .replaceAll('www.example.com', DOMAIN)
     .replaceAll('127.0.0.1:8000', '10.0.0.3:8000')
     .replaceAll('127.0.0.1:3000', host)
     .replaceAll('pp_site_TOKEN', token)
   assert.equal(shown.trim(), wanted.trim())
   await isClean()
+  await section.getByText('Save it in /etc/nginx/conf.d/.').waitFor()
+  await section.getByText(`-H 'Host: ${DOMAIN}' http://127.0.0.1/`).waitFor()
   const answer = await fetch(`${api.url}/https://${DOMAIN}/`, { headers: { 'x-prerender-token': token } })
   assert.equal(answer.status, 200)
   const [copied] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
-  assert.equal(copied.suggestedFilename(), 'nginx.conf')
+  assert.equal(copied.suggestedFilename(), `prepaint-${DOMAIN}.conf`)
 })
 
 it('a front that passes requests on needs no key, and a program gets the URL of the API', async () => {
@@ -129,6 +132,7 @@ it('a domain that is added with a middleware leads to the choice of its front', 
   const connect = page.getByRole('region', { name: 'Connect' })
   await connect.getByText('What receives your visitors first?').waitFor()
   await connect.getByText(/^Waiting for the first crawler that/).waitFor()
+  await button('Check now', connect).waitFor()
   await isClean()
   await api.pool.query(
     `insert into integration_way select id, 'middleware', now(), now(), 'Googlebot', '/first' from domain where custom_domain = $1`,

@@ -182,9 +182,16 @@ it('a rule says what it does while one types, names what is wrong at its field, 
   for (const rule of [first!, second!]) {
     await button('Add a rule').click()
     await field('Path', rule).fill('/product*')
+    assert.equal(await rule.getByLabel('Crawlers get').inputValue(), '')
+    await rule.getByLabel('Crawlers get').selectOption('pass')
     await rule.getByText('Crawlers that ask for /product* get the origin.').waitFor()
   }
   const action = first!.getByLabel('Crawlers get')
+  await fold(first!, 'Freshness').click()
+  await first!.getByText('These have no effect while crawlers get the origin.').waitFor()
+  assert.equal(await field('Fresh, in hours', first!).isDisabled(), true)
+  await action.selectOption('')
+  assert.equal(await field('Fresh, in hours', first!).isDisabled(), false)
   await action.selectOption('no-store')
   // The groups are folded until they are opened, or have values.
   const selector = field('Wait for the element', first!)
@@ -220,6 +227,19 @@ it('a rule says what it does while one types, names what is wrong at its field, 
 function fold(rule: Locator, title: string): Locator {
   return rule.locator('summary', { hasText: title })
 }
+
+it('a site that is to be paused says what crawlers get then, and how pages leave the index', async () => {
+  await visit(`/domains/${DOMAIN}/settings/site`)
+  const warning = page.getByText('This takes no page out of search.')
+  assert.equal(await warning.count(), 0)
+  await page.getByLabel('Active', { exact: true }).click()
+  await warning.waitFor()
+  await isClean()
+  await page.getByLabel('Active', { exact: true }).click()
+  await visit(`/domains/${DOMAIN}/settings/freshness`)
+  await page.getByRole('link', { name: 'Freshness of single paths' }).click()
+  await page.getByRole('heading', { name: 'Path rules' }).waitFor()
+})
 
 it('after rules are saved, the bar says how many pages were made under others, and makes them stale', async () => {
   await visit(`/domains/${DOMAIN}/settings/paths`)

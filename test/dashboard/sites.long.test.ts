@@ -125,7 +125,12 @@ it('arrows move, x and Shift select, and the bar acts on what is selected', asyn
   await page.keyboard.press('Enter')
   await isClean()
   await button('Save tags', tags).click()
-  await told('Tags changed')
+  await told('Tags of 3 sites changed')
+  // The message covers no button of the bar.
+  const above = await run<boolean>(
+    `document.querySelector('.mantine-Notification-root').getBoundingClientRect().bottom <= document.querySelector('[aria-label="Actions for the selected sites"]').getBoundingClientRect().top`,
+  )
+  assert.equal(above, true)
   const tagged = () =>
     api.database.column('select domain_id from domain_tags where $1 = any (tags)', 'New client')
   assert.equal((await tagged()).length, 3)
@@ -142,12 +147,22 @@ it('arrows move, x and Shift select, and the bar acts on what is selected', asyn
   assert(await button('Delete stored pages', deleting).isDisabled())
   await deleting.getByRole('textbox').fill('3')
   await button('Delete stored pages', deleting).click()
-  await told('Stored pages were deleted')
+  await told('Stored pages of 3 sites were deleted')
 })
 
 it('a template is made of a site, previewed, and copied to others', async () => {
   const settings = { fresh_seconds: 77 }
   await api.call('PUT', '/api/domains/site-1.example.com', { key: owner.key, body: { settings } })
+  await open('/domains?sort=name&search=site-1000')
+  await page.getByRole('checkbox', { name: 'Select site-1000.example.com' }).click()
+  await button('Template').click()
+  await button('Make a template', dialog('No template yet')).click()
+  const first = dialog('Make a template').getByRole('combobox', { name: 'Settings of' })
+  assert.equal(await first.inputValue(), 'site-1000.example.com')
+  assert.equal(await first.locator('option').count(), SITES, 'also those that the list does not show')
+  await page.keyboard.press('Escape')
+  await dialog('No template yet').waitFor()
+  await page.keyboard.press('Escape')
   await open('/domains?sort=name&search=site-1')
   await button('More').click()
   await page.getByRole('menuitem', { name: 'Templates of settings' }).click()
@@ -164,6 +179,7 @@ it('a template is made of a site, previewed, and copied to others', async () => 
   }
   await button('Template').click()
   const applying = dialog('Copy a template to 2 sites')
+  assert(await button('Change the sites', applying).isDisabled())
   await applying.getByRole('combobox', { name: 'Template' }).selectOption('Shops')
   await applying.getByText('1 site changes, 1 site has these settings already.').waitFor()
   await isClean()
@@ -191,6 +207,20 @@ it('a file is checked line by line before its sites are added', async () => {
   await told('1 site added')
   await search.fill('new.example.net')
   await shown('the new one', (found) => found.length === 1)
+})
+
+it('a tag is seen in its row in a window of 1,440 pixels, and the filter shows its whole text', async () => {
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await open('/domains?search=site-1.ex')
+  const isWhole = (selector: string) =>
+    run<boolean>(
+      `(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth <= clientWidth)(document.querySelector('${selector}'))`,
+    )
+  await until(
+    'the tag is whole',
+    async () => (await row('site-1.example.com').getByText('Müller').count()) === 1,
+  )
+  assert.equal(await isWhole('[data-at] [title="Müller"] > span'), true)
 })
 
 it('nothing is found by axe, at all widths, and nothing is wider than the window', async () => {

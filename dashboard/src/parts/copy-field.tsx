@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { useRef, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Note } from './page.tsx'
 
@@ -46,6 +46,8 @@ export function ShownOnce(props: {
   title: string
   fields: readonly Copied[]
   warning?: string
+  /** A further button, before the one that closes. */
+  action?: ReactNode
   onClose: () => void
 }) {
   const [isAsking, setAsking] = useState(false)
@@ -69,6 +71,7 @@ export function ShownOnce(props: {
           </Text>
         )}
         <Group justify="end">
+          {props.action}
           <Button ref={button} onClick={props.onClose}>
             I have copied it
           </Button>

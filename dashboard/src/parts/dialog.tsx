@@ -52,6 +52,8 @@ function useFocusBack(): void {
 export function FormDialog(props: {
   title: string
   label: string
+  /** The button is disabled. The children say why. */
+  isOff?: boolean
   sent: Sent
   onSubmit: () => void
   onClose: () => void
@@ -67,7 +69,7 @@ export function FormDialog(props: {
             <Button variant="default" onClick={props.onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={props.sent.isPending}>
+            <Button type="submit" loading={props.sent.isPending} disabled={props.isOff}>
               {props.label}
             </Button>
           </Group>

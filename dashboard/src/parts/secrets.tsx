@@ -69,6 +69,9 @@ export function Secrets<Item extends Secret>(props: {
             await secrets.refetch()
           }}
         >
+          <Text size="sm">
+            {title} <code>{revoking.hint}…</code>
+          </Text>
           <Text size="sm">The next request with it is refused: {props.effect}. This cannot be undone.</Text>
         </ConfirmDialog>
       )}

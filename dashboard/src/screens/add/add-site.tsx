@@ -14,6 +14,7 @@ import { Loaded, Loading, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { type AddStep, addPath, domainPath, ROUTES } from '../../route-map.ts'
 import { AskedProof } from '../domain/asked-proof.tsx'
+import { CheckNow } from '../domain/check-now.tsx'
 import { DnsInstructions } from '../domain/dns.tsx'
 import { crawlerCommand } from '../domain/dns-records.ts'
 import { domainProblem, originProblem, pastedName, useDomainCheck } from '../domain/domain-fields.ts'
@@ -208,7 +209,7 @@ function ConnectStep({ domain }: { domain: DomainWithSettings }) {
           </Stack>
         ) : (
           <Suspense fallback={<Loading rows={3} />}>
-            <FrontSetup domain={domain} />
+            <FrontSetup domain={domain} check={<CheckNow domain={name} />} />
           </Suspense>
         )}
       </section>
@@ -246,12 +247,7 @@ function DnsArrival({ domain, seen }: { domain: string; seen: Seen }) {
           </Text>
         )}
       </Group>
-      {seen === null && (
-        <CopyField
-          label="Send a request as a crawler"
-          value={crawlerCommand(domain, dns, location.hostname)}
-        />
-      )}
+      <CopyField label="Send a request as a crawler" value={crawlerCommand(domain, dns, location.hostname)} />
       <Note size="sm">
         This works before the DNS is changed, too: the command asks this installation directly.
       </Note>

@@ -46,7 +46,7 @@ export function HomePage({ domain }: { domain: string }) {
     >
       <Refusal error={render.error ?? inspect.error} />
       {page.data !== undefined && <Shown domain={domain} page={page.data} />}
-      {page.data === undefined && <Wait text="The home page is rendered." />}
+      {page.data === undefined && <Wait text="Rendering the home page…" />}
     </Section>
   )
 }
@@ -75,8 +75,8 @@ function Shown({ domain, page }: { domain: string; page: PageInspection }) {
     <Wait
       text={
         page.stored === null
-          ? 'The home page is rendered.'
-          : 'Both versions are photographed. This takes a few seconds.'
+          ? 'Rendering the home page…'
+          : 'Taking pictures of both versions. This takes a few seconds.'
       }
     />
   )

@@ -94,6 +94,12 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
               />
             </May>
           </FilterBar>
+          <May action="purgePages">
+            <Note>
+              Render again: crawlers get the stored page until the new one is stored. Refresh: deletes first,
+              so crawlers wait for the new page. Purge: deletes only; the next crawler visit renders.
+            </Note>
+          </May>
           <PageFilters filter={filter} counts={counts ?? undefined} onChange={changeFilter} />
           <div className="sheet sheet-flush">
             {rows.length > 0 ? (

@@ -1,5 +1,6 @@
 import { Menu } from '@mantine/core'
 import { useLocation } from 'wouter'
+import { Note } from '../../parts/page.tsx'
 import { pagePath } from '../../route-map.ts'
 
 /** The actions of one page. Deleting asks first. `onDeed` is null if the role may not delete. */
@@ -24,10 +25,18 @@ export function PageMenu(props: {
         <Menu.Item onClick={() => navigate(pagePath(domain, path))}>Compare</Menu.Item>
         {onDeed !== null && (
           <>
-            <Menu.Item disabled={!props.isActive} onClick={() => onDeed('refresh')}>
+            <Menu.Item
+              aria-label="Delete and render (refresh)"
+              disabled={!props.isActive}
+              onClick={() => onDeed('refresh')}
+            >
               Delete and render (refresh)
+              <Note>Crawlers wait for the new page.</Note>
             </Menu.Item>
-            <Menu.Item onClick={() => onDeed('purge')}>Delete (purge)</Menu.Item>
+            <Menu.Item aria-label="Delete (purge)" onClick={() => onDeed('purge')}>
+              Delete (purge)
+              <Note>The next crawler visit renders it.</Note>
+            </Menu.Item>
           </>
         )}
       </Menu.Dropdown>

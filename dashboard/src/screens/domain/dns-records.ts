@@ -46,6 +46,11 @@ export function frontCommand(domain: string): string {
   return `curl -sD- -o /dev/null -A Googlebot https://${domain}/`
 }
 
+/** Requests the domain from a server on this machine as a crawler, whatever the DNS says. */
+export function localCommand(domain: string): string {
+  return `curl -sD- -o /dev/null -A Googlebot -H 'Host: ${domain}' http://127.0.0.1/`
+}
+
 /** An IPv6 address needs brackets before a port. */
 function inBrackets(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host

@@ -52,13 +52,26 @@ describe('a file of a guide that is filled for a domain', () => {
     assert.equal(filledSnippet('a=http://127.0.0.1:3000 b', filling), 'a=https://render.example b')
   })
 
-  it('has no placeholder left, in no file of the guides', () => {
+  it('has the token in no comment, and asks to replace nothing once all is filled in', () => {
+    const text =
+      '# Replace: www.example.com, pp_site_TOKEN. See docs/a.md.\n// Replace: pp_site_TOKEN.\nkey pp_site_TOKEN;'
+    assert.equal(filledSnippet(text, FILLING), '# See docs/a.md.\nkey pp_site_x$&y;')
+    assert.match(
+      filledSnippet(text, { ...FILLING, token: null }),
+      /^# Replace: shop\.example, pp_site_TOKEN\./,
+    )
+    assert.equal(filledSnippet('# PREPAINT_KEY=pp_site_TOKEN', FILLING), '# PREPAINT_KEY=pp_site_TOKEN')
+  })
+
+  it('has no placeholder left outside of comments, in no file of the guides', () => {
     const folder = path.resolve(import.meta.dirname, '../../../../examples/integrations')
     const files = readdirSync(folder).filter((file) => !file.includes('.test.'))
     assert(files.length > 7)
     for (const file of files) {
       const text = readFileSync(path.join(folder, file), 'utf8')
-      assert.equal(placeholdersIn(filledSnippet(text, FILLING)).size, 0, file)
+      const filled = filledSnippet(text, FILLING)
+      assert.equal(placeholdersIn(filled.replace(/^\s*(?:\/\/|#).*/gm, '')).size, 0, file)
+      assert.doesNotMatch(filled, /(?:\/\/|#).*pp_site_x/, file)
     }
   })
 })

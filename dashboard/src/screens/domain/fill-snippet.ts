@@ -25,12 +25,15 @@ export function placeholdersIn(text: string): ReadonlySet<keyof Filling> {
   return new Set(names.filter((name) => text.includes(PLACEHOLDERS[name])))
 }
 
+const COMMENT = /^\s*(?:\/\/|#)/
+const REPLACE = /^(\s*(?:\/\/|#) )Replace: .*?\.(?: (See .*))?$/
+
 /**
  * Returns whether the token belongs into the file itself. Files that name it only in a comment read it from the
  * environment.
  */
 export function hasTokenInCode(text: string): boolean {
-  return text.split('\n').some((line) => line.includes(PLACEHOLDERS.token) && !/^\s*(?:\/\/|#)/.test(line))
+  return text.split('\n').some((line) => line.includes(PLACEHOLDERS.token) && !COMMENT.test(line))
 }
 
 /** Values that are not known, or were emptied, stay as they are in the file. */
@@ -44,8 +47,26 @@ export function filledSnippet(text: string, { domain, token, app, api, edge }: F
     [PLACEHOLDERS.edge, edge],
   ])
   const places = new RegExp([...values.keys()].join('|').replaceAll('.', String.raw`\.`), 'g')
-  // In one pass: a value may look like the placeholder of another one.
-  return text.replace(places, (place) => values.get(place) || place)
+  const fill = (line: string) => {
+    const isComment = COMMENT.test(line)
+    // In one pass: a value may look like the placeholder of another one. Comments are committed with the file.
+    return line.replace(places, (place) =>
+      isComment && place === PLACEHOLDERS.token ? place : values.get(place) || place,
+    )
+  }
+  const isToReplace = token === null && hasTokenInCode(text)
+  return text
+    .split('\n')
+    .flatMap((line) => (isToReplace ? [line] : withoutReplace(line)))
+    .map(fill)
+    .join('\n')
+}
+
+/** What is filled in needs no "Replace: …". A comment that says nothing else goes. */
+function withoutReplace(line: string): string[] {
+  const [, comment = '', rest = ''] = REPLACE.exec(line) ?? []
+  if (comment === '') return [line]
+  return rest === '' ? [] : [`${comment}${rest}`]
 }
 
 /** Returns host and port of the app, as another server of its network reaches it without TLS. */

@@ -12,8 +12,10 @@ function textOf(example: string): string {
 
 export type FrontGuide = {
   name: string
-  /** The file of the site that gets the text. */
+  /** The file of the site that gets the text. `DOMAIN` stands for the name of the site. */
   file: string
+  /** The folder of a server that listens on port 80 with this file alone. */
+  place?: string
   text: string
   /** `proxy`: it passes requests to the edge, without a key. */
   way: 'middleware' | 'proxy'
@@ -31,7 +33,14 @@ export const FRONT_GROUPS: readonly { title: string; guides: readonly FrontGuide
   {
     title: 'Web servers',
     guides: [
-      { ...server, name: 'nginx', file: 'nginx.conf', text: textOf('nginx.conf'), page: 'nginx' },
+      {
+        ...server,
+        name: 'nginx',
+        file: 'prepaint-DOMAIN.conf',
+        place: '/etc/nginx/conf.d/',
+        text: textOf('nginx.conf'),
+        page: 'nginx',
+      },
       { ...server, name: 'Apache httpd', file: 'apache.conf', text: textOf('apache.conf'), page: 'apache' },
       { ...passing, name: 'HAProxy', file: 'haproxy.cfg', text: textOf('haproxy.cfg'), page: 'haproxy' },
       { ...passing, name: 'Caddy', file: 'Caddyfile', text: textOf('Caddyfile'), page: 'caddy' },

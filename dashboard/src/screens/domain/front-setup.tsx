@@ -1,7 +1,7 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
 import { Alert, Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { dnsQuery, domainUrl, integrationQuery, siteTokenQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Integration } from '../../api/types.ts'
@@ -9,7 +9,7 @@ import { CopyField, useCopying } from '../../parts/copy-field.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { frontCommand } from './dns-records.ts'
+import { frontCommand, localCommand } from './dns-records.ts'
 import {
   apiAddress,
   appAddress,
@@ -24,8 +24,8 @@ import { SeenDot } from './seen-dot.tsx'
 
 const GUIDES = FRONT_GROUPS.flatMap(({ guides }) => guides)
 
-/** Leads from the choice of a front to the first request of a crawler that it sends. */
-export default function FrontSetup({ domain }: { domain: DomainWithSettings }) {
+/** Leads from the choice of a front to the first request of a crawler that it sends. `check`: absent if it stands above. */
+export default function FrontSetup({ domain, check }: { domain: DomainWithSettings; check?: ReactNode }) {
   const name = domain.custom_domain
   const [guideName, setGuideName] = useState(GUIDES[0]!.name)
   const guide = GUIDES.find((each) => each.name === guideName) ?? GUIDES[0]!
@@ -64,16 +64,17 @@ export default function FrontSetup({ domain }: { domain: DomainWithSettings }) {
           </Note>
         )}
       </Step>
-      <Step at={2} title="Put this file before your site">
+      <Step at={2} title="Add this file to the configuration of your server or app">
         <Addresses guide={guide} needed={needed} filling={filling} onChange={change} />
-        <Snippet file={guide.file} text={filledSnippet(guide.text, filling)} />
+        <Snippet file={guide.file.replace('DOMAIN', name)} text={filledSnippet(guide.text, filling)} />
         <Note size="sm">
-          The whole guide is <code>docs/integrations/{guide.page}.md</code>. It says what crawlers get when
-          Prepaint is away.
+          {guide.place !== undefined && <>Save it in {guide.place}. </>}
+          The whole guide is <code>docs/integrations/{guide.page}.md</code> of the source code. It says what
+          crawlers get when Prepaint is away.
         </Note>
       </Step>
       <Step at={3} title="See that it works">
-        <FirstRequest domain={name} guide={guide} />
+        <FirstRequest domain={name} guide={guide} check={check} />
       </Step>
     </Stack>
   )
@@ -254,16 +255,21 @@ function download(file: string, text: string): void {
 }
 
 /** Turns green by itself once the front has sent a crawler. */
-function FirstRequest({ domain, guide }: { domain: string; guide: FrontGuide }) {
+function FirstRequest(props: { domain: string; guide: FrontGuide; check: ReactNode }) {
+  const { domain, guide, check } = props
   const { data } = useQuery(integrationQuery(domain))
   return (
     <>
       <Arrival seen={data?.ways[guide.way] ?? null} front={guide.name} />
+      {guide.place !== undefined && (
+        <CopyField label="Before it is live, on the server itself" value={localCommand(domain)} />
+      )}
       <CopyField label="Ask your site as a crawler" value={frontCommand(domain)} />
       <Note size="sm">
-        The answer has <code>X-Prepaint: rendered</code>, later <code>hit</code>. Or use “Check now” above,
-        which needs no terminal.
+        The answer has <code>X-Prepaint: rendered</code>, later <code>hit</code>.
+        {check === undefined && ' Or use “Check now” above, which needs no terminal.'}
       </Note>
+      {check}
     </>
   )
 }

@@ -1,15 +1,13 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import type { IntegrationCheck } from '@prepaint/contract/api/fronts.ts'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 
-import { domainUrl, integrationQuery, integrationsQuery } from '../../api/queries.ts'
-import { request } from '../../api/request.ts'
+import { integrationQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, Integration } from '../../api/types.ts'
-import { notifyFailed } from '../../parts/notifications.tsx'
 import { Facts, Section } from '../../parts/page.tsx'
 import { Loaded, Loading } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
+import { CheckNow } from './check-now.tsx'
 import { DnsInstructions } from './dns.tsx'
 import classes from './front.module.css'
 import { SeenDot } from './seen-dot.tsx'
@@ -101,49 +99,6 @@ function stateText(state: Integration['state'], ways: Integration['ways']): stri
         ? 'No crawler has come yet'
         : 'No crawler came in the last 7 days'
   }
-}
-
-function CheckNow({ domain }: { domain: string }) {
-  const queries = useQueryClient()
-  const check = useMutation({
-    mutationFn: () =>
-      request<{ check: IntegrationCheck }>('POST', `${domainUrl(domain)}/integration/check`, { body: {} }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: integrationQuery(domain).queryKey })
-      await queries.invalidateQueries({ queryKey: integrationsQuery.queryKey })
-    },
-    onError: (error) => notifyFailed('The site could not be checked', error),
-  })
-  return (
-    <Group gap="sm">
-      <Button variant="default" size="xs" loading={check.isPending} onClick={() => check.mutate()}>
-        Check now
-      </Button>
-      <Text size="sm" role="status" className={check.data === undefined ? 'quiet' : 'break'}>
-        {check.data === undefined
-          ? 'Asks your site for its home page, as Googlebot does.'
-          : checkWords(check.data.check)}
-      </Text>
-    </Group>
-  )
-}
-
-const REASONS: Record<NonNullable<IntegrationCheck['reason']>, string> = {
-  'answer-lost':
-    'The request arrived, but another answer came back: there is a cache between, or the front did not wait.',
-  refused: 'The request arrived and was refused: check the token in the front’s configuration.',
-  'not-forwarded': 'The site answered itself and sent nothing here.',
-  unresolvable: 'The name has no address in the DNS.',
-  'refused-address': 'The name leads to an address that is not public.',
-  unreachable: 'The site does not accept connections.',
-  tls: 'The certificate of the site is not good for its name.',
-  'timed-out': 'The site did not answer in 10 seconds.',
-  redirect: 'The site redirects to another place.',
-}
-
-function checkWords({ reason, detail }: IntegrationCheck): string {
-  if (reason === null) return 'A request as a crawler arrived here, and our page came back.'
-  return detail === null ? REASONS[reason] : `${REASONS[reason]} (${detail})`
 }
 
 /** The choice of the way, and its instructions, which are folded once crawlers come. */

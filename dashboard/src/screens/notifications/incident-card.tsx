@@ -83,7 +83,7 @@ export function IncidentCard({ incident }: { incident: Incident }) {
 
 const CHANGES: Record<Incident['evidence']['changes'][number]['what'], string> = {
   deploy: 'a deploy',
-  settings: 'settings',
+  settings: 'the settings of the site',
   certificate: 'the certificate',
   dns: 'the DNS',
 }
@@ -138,7 +138,7 @@ function PagesOfKind({ incident: { kind, domain } }: { incident: Incident }) {
   return (
     <List.Item>
       <Anchor component={Link} href={filteredPagesPath(domain, { outcome })} size="sm" underline="always">
-        All stored pages whose last render failed so
+        Stored pages whose last render failed in this way
       </Anchor>
     </List.Item>
   )

@@ -2,14 +2,16 @@ import { Anchor, Button, Group, NativeSelect } from '@mantine/core'
 import { monthAfter } from '@prepaint/contract/api/reports.ts'
 import { monthName } from '@prepaint/contract/notifications/monthly-words.ts'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { tagsQuery } from '../../api/portfolio-queries.ts'
 import { monthlyReportQuery } from '../../api/report-queries.ts'
 import { useRights } from '../../api/rights.ts'
-import type { MonthlyReport } from '../../api/types.ts'
+import type { MadeShareLink, MonthlyReport } from '../../api/types.ts'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
+import { MadeLink, NewShareLink } from '../account/new-share-link.tsx'
 import { MonthReport } from './month-report.tsx'
 import { reportPath } from './report-path.ts'
 import classes from './reports.module.css'
@@ -94,6 +96,39 @@ function Choices({ report, tag }: { report: MonthlyReport; tag: string | null })
       <Button variant="default" onClick={() => window.print()}>
         Print or save as PDF
       </Button>
+      {may('createShareLink') && report.domains.length > 0 && <SendReport report={report} tag={tag} />}
     </Group>
+  )
+}
+
+/** Makes a share link for the sites that are shown, which a client opens without an account. */
+function SendReport({ report, tag }: { report: MonthlyReport; tag: string | null }) {
+  const [isMaking, setMaking] = useState(false)
+  const [made, setMade] = useState<MadeShareLink | null>(null)
+  const domains = report.domains.map(({ domain }) => domain)
+  const name = tag ?? (domains.length === 1 ? domains[0]! : '')
+  return (
+    <>
+      <Button variant="default" onClick={() => setMaking(true)}>
+        Send to a client
+      </Button>
+      {isMaking && (
+        <NewShareLink
+          first={{ name, domains, parts: ['report'] }}
+          onClose={() => setMaking(false)}
+          onMade={(link) => {
+            setMaking(false)
+            setMade(link)
+          }}
+        />
+      )}
+      {made !== null && (
+        <MadeLink
+          made={made}
+          mailSubject={`Report of ${monthName(report.month)}`}
+          onClose={() => setMade(null)}
+        />
+      )}
+    </>
   )
 }

@@ -18,7 +18,7 @@ export function DeleteDomain({ domain: { custom_domain: name } }: { domain: Doma
   return (
     <Section
       title="Delete this domain"
-      lead="Including everything stored for it. To pause it instead, turn off “Active” under Site."
+      lead="Including everything stored for it. To pause it instead, turn “Active” off under Site."
       actions={
         <Button color="red" variant="outline" onClick={() => setAsking(true)}>
           Delete

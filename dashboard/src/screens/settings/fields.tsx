@@ -1,5 +1,6 @@
 import {
   Alert,
+  Anchor,
   Button,
   Group,
   NativeSelect,
@@ -12,8 +13,9 @@ import {
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { VIEWPORT_SIDE } from '@prepaint/contract/rules/schema.ts'
+import { Link } from 'wouter'
 import { Section } from '../../parts/page.tsx'
-import type { SettingsPage } from '../../route-map.ts'
+import { type SettingsPage, settingsPath } from '../../route-map.ts'
 import { CrawlerPolicy } from './crawler-policy.tsx'
 import type { SectionProps } from './form-page.tsx'
 import { IndexNowState, SitemapLink } from './indexnow-state.tsx'
@@ -52,12 +54,33 @@ function SitePage({ form, domain }: SectionProps) {
         <Switch
           id="is_active"
           label="Active"
-          description="If off, crawlers get the origin, like people. Cached pages are kept."
+          description="Off is “Paused” in the list of sites: crawlers get the answer of the origin, like people. Cached pages are kept."
           {...form.getInputProps('isActive', { type: 'checkbox' })}
         />
+        {domain.is_active && !form.values.isActive && <PauseWarning domain={domain.custom_domain} />}
         <SettingInputs form={form} domain={domain} page="site" />
       </Stack>
     </Section>
+  )
+}
+
+/** Owners pause a site to take it out of the index, which it does not do. */
+function PauseWarning({ domain }: { domain: string }) {
+  return (
+    <Alert color="yellow">
+      <Text size="sm">
+        While the site is paused, crawlers see pages before their JavaScript has run, which may be empty. This
+        takes no page out of search. To do that, answer{' '}
+        <Anchor component={Link} href={settingsPath(domain, 'paths', 'rules')}>
+          410 by a path rule
+        </Anchor>
+        , or{' '}
+        <Anchor component={Link} href={settingsPath(domain, 'crawlers', 'categories')}>
+          block kinds of crawlers
+        </Anchor>
+        .
+      </Text>
+    </Alert>
   )
 }
 
@@ -66,6 +89,12 @@ function FreshnessPage({ form, domain }: SectionProps) {
     <Section title="Freshness" lead="How old a page may become.">
       <Stack className="form">
         <SettingInputs form={form} domain={domain} page="freshness" />
+        <Text size="sm">
+          <Anchor component={Link} href={settingsPath(domain.custom_domain, 'paths', 'rules')}>
+            Freshness of single paths
+          </Anchor>{' '}
+          is set by rules.
+        </Text>
       </Stack>
     </Section>
   )

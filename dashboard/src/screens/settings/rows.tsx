@@ -27,7 +27,7 @@ export function RuleRows({ form }: { form: Form }) {
         rows={rules}
         max={MAX_RULES}
         isOrdered
-        newRow={{ json: '{"path":"","action":"pass"}' }}
+        newRow={{ json: '{"path":""}' }}
       >
         {(_row, at) => <RuleFields form={form} at={at} />}
       </Rows>

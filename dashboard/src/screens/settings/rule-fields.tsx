@@ -5,7 +5,9 @@ import { counted } from '../../format.ts'
 import { Note } from '../../parts/page.tsx'
 import classes from './rows.module.css'
 import {
+  ACTION_WORDS,
   countValues,
+  isIdle,
   MAIN_FIELDS,
   RULE_GROUPS,
   type RuleField,
@@ -23,12 +25,13 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
   // While a rule is being removed, there is none.
   if (json === undefined) return null
   const rule = fieldsOf(json)
-  const input = (field: RuleField) => (
+  const input = (field: RuleField, isOff = false) => (
     <FieldInput
       key={field.place}
       field={field}
       value={valueAt(rule, field.place)}
       error={form.errors[`${place}.${field.place}`]}
+      isOff={isOff}
       onChange={(value) => {
         form.setFieldValue(`${place}.json`, withField(json, field.place, value))
         form.clearFieldError(`${place}.${field.place}`)
@@ -45,7 +48,7 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
           <span className="quiet">Say which paths the rule is for, and what crawlers get there.</span>
         )}
       </Text>
-      {rule !== null && MAIN_FIELDS.map(input)}
+      {rule !== null && MAIN_FIELDS.map((field) => input(field))}
       <div className={classes.details}>
         {rule === null && <Note size="sm">The fields are shown once the JSON below can be read.</Note>}
         {rule !== null &&
@@ -56,7 +59,15 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
               values={countValues(group, rule)}
               hasError={hasError(group, place, form.errors)}
             >
-              <div className={classes.beside}>{group.fields.map(input)}</div>
+              {isIdle(group, rule) && (
+                <Note size="sm">These have no effect while crawlers get {ACTION_WORDS[rule.action!]}.</Note>
+              )}
+              <div className={classes.beside}>
+                {group.fields.map((field) =>
+                  // A value without effect can be taken away.
+                  input(field, isIdle(group, rule) && isEmpty(valueAt(rule, field.place))),
+                )}
+              </div>
             </Fold>
           ))}
         <Fold title="JSON" values={0} hasError={form.errors[`${place}.json`] !== undefined}>
@@ -100,13 +111,14 @@ type FieldInputProps = {
   field: RuleField
   value: unknown
   error: ReactNode
+  isOff: boolean
   onChange: (value: unknown) => void
   onBlur: () => void
 }
 
 /** A value of another kind is shown as none. */
 function FieldInput(props: FieldInputProps) {
-  const { field, value, error, onChange } = props
+  const { field, value, error, isOff, onChange } = props
   const { kind, label, hint, choices = [] } = field
   switch (kind) {
     case 'choice':
@@ -114,6 +126,7 @@ function FieldInput(props: FieldInputProps) {
         <NativeSelect
           label={label}
           error={error}
+          disabled={isOff}
           value={typeof value === 'string' ? value : ''}
           data={[...choices]}
           onChange={(event) => onChange(event.currentTarget.value)}
@@ -124,6 +137,7 @@ function FieldInput(props: FieldInputProps) {
         <Checkbox
           label={label}
           error={error}
+          disabled={isOff}
           checked={value === true}
           onChange={(event) => onChange(event.currentTarget.checked)}
         />
@@ -150,11 +164,20 @@ function FieldInput(props: FieldInputProps) {
   }
 }
 
-function TypedInput({ type, field, value, error, onChange, onBlur }: FieldInputProps & { type: Typed }) {
+function TypedInput({
+  type,
+  field,
+  value,
+  error,
+  isOff,
+  onChange,
+  onBlur,
+}: FieldInputProps & { type: Typed }) {
   const [typed, setTyped] = useState('')
   const props = {
     label: field.label,
     error,
+    disabled: isOff,
     // What was typed stays, such as "1." or an empty line, as long as it means the same.
     value: isSame(type.mean(typed), value) ? typed : type.show(value),
     spellCheck: false,

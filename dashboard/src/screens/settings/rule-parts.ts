@@ -57,13 +57,17 @@ function pairs(separator: string): Typed {
 }
 
 const ACTION_CHOICES = [
-  { value: '', label: 'the default' },
+  { value: '', label: 'the same as without this rule' },
   { value: 'pass', label: 'the origin' },
   { value: 'render', label: 'rendered pages' },
   { value: 'no-store', label: 'a new render each time' },
   { value: 'not-found', label: '404, not found' },
   { value: 'gone', label: '410, gone' },
 ]
+export const ACTION_WORDS = Object.fromEntries(
+  ACTION_CHOICES.map(({ value, label }) => [value, label]),
+) as Record<NonNullable<Rule['action']>, string>
+
 const VARIANT_CHOICES = [
   { value: '', label: 'desktops and phones' },
   { value: 'desktop', label: 'desktops' },
@@ -167,6 +171,16 @@ export const RULE_GROUPS: readonly RuleGroup[] = [
 ]
 
 const ALL_FIELDS = [...MAIN_FIELDS, ...RULE_GROUPS.flatMap(({ fields }) => fields)]
+
+/** Fields of these groups have no effect: the origin's answer is neither kept nor changed, `no-store` keeps nothing. */
+const IDLE_GROUPS: Partial<Record<NonNullable<Rule['action']>, readonly string[]>> = {
+  pass: ['Freshness', 'Rendering', 'Changes to the page', 'Headers'],
+  'no-store': ['Freshness'],
+}
+
+export function isIdle({ title }: RuleGroup, { action }: Partial<Rule>): boolean {
+  return action !== undefined && IDLE_GROUPS[action]?.includes(title) === true
+}
 
 export function countValues({ fields }: RuleGroup, rule: Partial<Rule> | null): number {
   return fields.filter(({ place }) => !isEmpty(valueAt(rule, place))).length

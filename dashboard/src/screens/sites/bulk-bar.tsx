@@ -28,6 +28,7 @@ export default function BulkBar({
   const isNarrow = useMediaQuery('(max-width: 78em)') === true
   const bulk = useBulk(sites)
   const close = () => setDialog(null)
+  const named = counted(sites.length, 'site')
   const actions: { label: string; run: () => void; isRed?: boolean; isOff?: boolean }[] = [
     { label: 'Tags', run: () => setDialog('tag') },
     { label: 'Template', run: () => setDialog('template') },
@@ -44,12 +45,11 @@ export default function BulkBar({
     { label: 'Warm', run: () => setDialog('warm') },
     {
       label: 'Render home page again',
-      run: () => void bulk.run('rerender', 'Home pages are rendered again'),
+      run: () => void bulk.run('rerender', `Rendering the home pages of ${named} again`),
     },
     { label: 'Export', run: () => void exportSites(sites) },
     { label: 'Delete stored pages', run: () => setDialog('purge'), isRed: true },
   ]
-  const named = counted(sites.length, 'site')
   return (
     <>
       <section className={classes.bar} aria-label="Actions for the selected sites">
@@ -94,7 +94,7 @@ export default function BulkBar({
           title={`Warm ${named}?`}
           label="Warm"
           isHarmless
-          run={() => bulk.run('warm', 'Warms have started')}
+          run={() => bulk.run('warm', `Warming of ${named} has started`)}
           onClose={close}
         >
           Renders all known pages of these sites again, without deleting them first. Renders count against the
@@ -106,7 +106,7 @@ export default function BulkBar({
           title={`Delete the stored pages of ${named}?`}
           label="Delete stored pages"
           typed={String(sites.length)}
-          run={() => bulk.run('purge', 'Stored pages were deleted')}
+          run={() => bulk.run('purge', `Stored pages of ${named} were deleted`)}
           onClose={close}
         >
           Crawlers wait for a render until the pages are stored again, and each render counts. The sites

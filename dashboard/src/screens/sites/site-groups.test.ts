@@ -11,6 +11,7 @@ const site = (
   before = 0,
 ) =>
   ({
+    custom_domain: 'shop.example.com',
     state,
     reasons: kind === undefined ? [] : [{ kind, text: '', since: '', url: '' }],
     visits: { days: [], total, before },
@@ -28,14 +29,17 @@ it('sites in trouble and with warnings are one group, and empty groups are left 
   )
 })
 
-it('causes of trouble are named in words, the most common first; warnings are none', () => {
+it('causes of trouble are named in words, the most common first, with the site if it is one; warnings are none', () => {
   const sites = [
     site('trouble', 'dns_lost'),
     site('trouble', 'blocked'),
     site('trouble', 'blocked'),
     site('warning', 'quota_forecast'),
   ]
-  assert.equal(causesOf(sites), 'Blocked by a bot challenge on 2 sites · DNS points elsewhere')
+  assert.equal(
+    causesOf(sites),
+    'Blocked by a bot challenge on 2 sites · DNS points elsewhere: shop.example.com',
+  )
   assert.equal(causesOf([]), '')
 })
 

@@ -24,18 +24,22 @@ export function groupsOf(sites: readonly PortfolioDomain[]): Group[] {
   return groups
 }
 
-/** The causes of trouble in words: `Origin unreachable on 2 sites · DNS points elsewhere`. */
+/** The causes of trouble in words: `Origin unreachable on 2 sites · DNS points elsewhere: shop.example.com`. */
 export function causesOf(sites: readonly PortfolioDomain[]): string {
-  const counts = new Map<string, number>()
-  for (const { state, reasons } of sites) {
+  const named = new Map<string, string[]>()
+  for (const { custom_domain: name, state, reasons } of sites) {
     const [worst] = reasons
     if (state !== 'trouble' || worst === undefined || !(worst.kind in KINDS)) continue
     const { words } = KINDS[worst.kind as keyof typeof KINDS]
-    counts.set(words, (counts.get(words) ?? 0) + 1)
+    named.set(words, [...(named.get(words) ?? []), name])
   }
-  return [...counts]
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([words, sites]) => `${capitalised(words)}${sites === 1 ? '' : ` on ${count(sites)} sites`}`)
+  return [...named]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([words, names]) =>
+      names.length === 1
+        ? `${capitalised(words)}: ${names[0]}`
+        : `${capitalised(words)} on ${count(names.length)} sites`,
+    )
     .join(' · ')
 }
 

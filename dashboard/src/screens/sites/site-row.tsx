@@ -56,7 +56,7 @@ export const SiteRow = memo(function SiteRow({ site, at, isSelected, onToggle, o
           <Cut text={name} />
         </Link>
         {tags.length > 0 && (
-          <span className={classes.tags}>
+          <span className={classes.tags} title={tags.join(', ')}>
             {tags.map((tag) => (
               <span key={tag} className={classes.tag}>
                 {tag}

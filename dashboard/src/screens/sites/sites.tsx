@@ -69,7 +69,7 @@ export default function Sites() {
       />
       <Suspense fallback={null}>
         {opened === 'import' && <ImportSites onClose={close} />}
-        {opened === 'templates' && <Templates sites={portfolio.data?.domains ?? []} onClose={close} />}
+        {opened === 'templates' && <Templates onClose={close} />}
       </Suspense>
     </Page>
   )

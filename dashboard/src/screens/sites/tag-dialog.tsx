@@ -23,7 +23,8 @@ export function TagDialog(props: { sites: readonly PortfolioDomain[]; onClose: (
       const remove = [...before.filter((tag) => !hasTag(tags, tag)), ...removed]
       if (add.length + remove.length === 0) return
       const undo = () => void undoTags(sites, add, remove, send)
-      await report(() => send({ action: 'tag', domains: namesOf(sites), add, remove }), 'Tags changed', undo)
+      const done = `Tags of ${counted(sites.length, 'site')} changed`
+      await report(() => send({ action: 'tag', domains: namesOf(sites), add, remove }), done, undo)
     },
     onSuccess: onClose,
   })

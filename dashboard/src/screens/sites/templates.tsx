@@ -2,7 +2,7 @@ import { Alert, Button, Checkbox, Group, List, NativeSelect, Stack, Text, TextIn
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { templatesQuery } from '../../api/portfolio-queries.ts'
-import { domainQuery } from '../../api/queries.ts'
+import { domainQuery, domainsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useRights } from '../../api/rights.ts'
 import type { PortfolioDomain, Template } from '../../api/types.ts'
@@ -48,19 +48,13 @@ function partsOf({ settings }: Template): string {
 }
 
 /** The list of templates, and a form that makes one from the settings of a site. */
-export default function Templates({
-  sites,
-  onClose,
-}: {
-  sites: readonly PortfolioDomain[]
-  onClose: () => void
-}) {
+export default function Templates({ onClose }: { onClose: () => void }) {
   const templates = useQuery(templatesQuery)
   const queries = useQueryClient()
   const may = useRights()
   const [deleted, setDeleted] = useState<Template | null>(null)
   const [isMaking, setMaking] = useState(false)
-  if (isMaking) return <MakeTemplate sites={sites} onClose={() => setMaking(false)} />
+  if (isMaking) return <MakeTemplate first={null} onClose={() => setMaking(false)} />
   if (deleted !== null) {
     return (
       <ConfirmDialog
@@ -117,7 +111,7 @@ export default function Templates({
         </Loaded>
         <Group justify="end">
           {may('createTemplate') && (
-            <Button onClick={() => setMaking(true)} disabled={sites.length === 0} data-autofocus>
+            <Button onClick={() => setMaking(true)} data-autofocus>
               Make a template
             </Button>
           )}
@@ -127,10 +121,13 @@ export default function Templates({
   )
 }
 
-function MakeTemplate({ sites, onClose }: { sites: readonly PortfolioDomain[]; onClose: () => void }) {
+/** Offers all sites, whatever the list shows. `first`: the one that is chosen at first. */
+function MakeTemplate({ first, onClose }: { first: string | null; onClose: () => void }) {
   const queries = useQueryClient()
-  const names = namesOf(sites).toSorted()
-  const [site, setSite] = useState(names[0] ?? '')
+  const domains = useQuery(domainsQuery)
+  const names = domains.data?.map(({ custom_domain: each }) => each).toSorted() ?? []
+  const [chosen, setSite] = useState(first)
+  const site = chosen ?? names[0] ?? ''
   const [name, setName] = useState('')
   const [parts, setParts] = useState<readonly PartName[]>(FIRST_PARTS)
   const make = useMutation({
@@ -150,6 +147,7 @@ function MakeTemplate({ sites, onClose }: { sites: readonly PortfolioDomain[]; o
     <FormDialog
       title="Make a template"
       label="Make the template"
+      isOff={site === ''}
       sent={make}
       onSubmit={() => make.mutate()}
       onClose={onClose}
@@ -195,6 +193,8 @@ export function ApplyTemplate(props: {
   const { sites, onClose, send } = props
   const templates = useQuery(templatesQuery)
   const [id, setId] = useState('')
+  const [isMaking, setMaking] = useState(false)
+  const may = useRights()
   const preview = useQuery({
     queryKey: ['template-preview', id, namesOf(sites)],
     queryFn: () =>
@@ -215,21 +215,30 @@ export function ApplyTemplate(props: {
     onSuccess: onClose,
   })
   const list = templates.data ?? []
+  if (isMaking) return <MakeTemplate first={namesOf(sites)[0] ?? null} onClose={() => setMaking(false)} />
   if (templates.data !== undefined && list.length === 0) {
     return (
       <Dialog title="No template yet" onClose={onClose}>
-        <Text size="sm">Make one first: “More”, “Templates of settings”.</Text>
+        <Stack>
+          <Text size="sm">
+            A template is a copy of the settings of a site. Make one, then copy it to others.
+          </Text>
+          {may('createTemplate') && (
+            <Group justify="end">
+              <Button onClick={() => setMaking(true)} data-autofocus>
+                Make a template
+              </Button>
+            </Group>
+          )}
+        </Stack>
       </Dialog>
     )
   }
   return (
     <FormDialog
       title={`Copy a template to ${counted(sites.length, 'site')}`}
-      label={
-        preview.data !== undefined && changed.length === 0
-          ? 'Close'
-          : `Change ${counted(changed.length, 'site')}`
-      }
+      label={applyLabel(preview.data === undefined ? null : changed.length)}
+      isOff={preview.data === undefined}
       sent={apply}
       onSubmit={() => {
         if (changed.length > 0) apply.mutate()
@@ -251,6 +260,12 @@ export function ApplyTemplate(props: {
       {preview.data !== undefined && <PreviewText all={preview.data.domains} changed={changed} />}
     </FormDialog>
   )
+}
+
+/** Null: not known yet. */
+function applyLabel(changed: number | null): string {
+  if (changed === null) return 'Change the sites'
+  return changed === 0 ? 'Close' : `Change ${counted(changed, 'site')}`
 }
 
 const SHOWN = 5
