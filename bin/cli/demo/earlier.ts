@@ -60,18 +60,26 @@ export async function countEarlier(sites: readonly VisitedSite[], parts: Earlier
   const counter = new TrafficCounter(pool, new VisitedNotices(pool, log), { nowMs: () => atMs }, log)
   const renders: RendersOfDay[] = []
   for (const { id, number, isDeserted } of sites) {
+    let visitsBefore = 0
     for (const time of timesSince(firstMs, isDeserted ? nowMs - 2 * DAY_MS : nowMs, nowMs)) {
       atMs = time.atMs
       const grown = 1 + 0.15 * ((number % 5) - 1) * ((atMs - firstMs) / (nowMs - firstMs))
       // Some sites have ten times the visits of others, and most grow.
       const visits = Math.max(2, Math.round(((10 + ((number * 37) % 90)) / 3) * grown)) * time.parts
-      renders.push({ domain: id, day: utcDay(atMs), renders: countVisits(counter, id, visits) })
+      const counted = countVisits(counter, { id, visits, visitsBefore })
+      renders.push({ domain: id, day: utcDay(atMs), renders: counted.renders })
+      visitsBefore += counted.visits
     }
     await counter.flush()
   }
   atMs = nowMs
   await counter.close()
   await addRenders(pool, renders)
+  await pool.query(
+    `update event set created_at = $3
+      where account_id = $1 and domain_id = any ($2::integer[]) and type = 'domain.live'`,
+    [account, sites.map(({ id }) => id), new Date(firstMs)],
+  )
   // Incidents compare whole hours, which are added up by now.
   await foldMinutes(pool)
 }
@@ -88,19 +96,26 @@ function timesSince(firstMs: number, untilMs: number, nowMs: number): { atMs: nu
   return times.filter(({ atMs }) => atMs < untilMs)
 }
 
-/** Returns how many renders the visits took. */
-function countVisits(counter: TrafficCounter, id: DomainId, visits: number): number {
+type Visits = { id: DomainId; visits: number; visitsBefore: number }
+
+/** Returns how many visits of crawlers were counted, as several may come at once, and how many renders they took. */
+function countVisits(
+  counter: TrafficCounter,
+  { id, visits, visitsBefore }: Visits,
+): { visits: number; renders: number } {
   const domain = { id, query: 'keep' } as const
+  let counted = 0
   let renders = 0
   for (let visit = 0; visit < visits; visit++) {
-    const verdict: Verdict = visit % VISITS_A_RENDER === 0 ? 'rendered' : 'hit'
-    const seconds = verdict === 'rendered' ? 0.4 : 0.004
     const url = PAGES[visit % PAGES.length]!
     const page = pageId(id, url as PagePath)
     for (const { category, userAgent, share } of CRAWLERS) {
       if (visit % CRAWLERS[0].share >= share) continue
+      const verdict: Verdict = (visitsBefore + counted) % VISITS_A_RENDER === 0 ? 'rendered' : 'hit'
+      const seconds = verdict === 'rendered' ? 0.4 : 0.004
       const answer = { verdict, crawler: category, seconds, status: 200, domain, page }
       counter.count({ url, headers: { 'user-agent': userAgent } }, answer)
+      counted++
       if (verdict === 'rendered') renders++
     }
     const passed = {
@@ -113,7 +128,7 @@ function countVisits(counter: TrafficCounter, id: DomainId, visits: number): num
     } as const
     counter.count({ url, headers: {} }, passed)
   }
-  return renders
+  return { visits: counted, renders }
 }
 
 /** Pages of the shop that crawlers visit. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TemplateSettings } from '@prepaint/contract/api/templates.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { wholeAccount } from '@prepaint/contract/ids.ts'
@@ -106,7 +107,8 @@ export async function prepareSites(count: number, parts: SitesParts): Promise<Si
       await updateDomain(pool, account, name, change, view)
     }
   }
-  if ((await listTemplates(pool, account)).length === 0) await createTemplate(pool, account, TEMPLATE)
+  const templates = await listTemplates(pool, account)
+  if (templates.length === 0) await createTemplate(pool, account, TEMPLATE, null)
   const visited = added
     .filter(({ kind }) => kind !== 'new')
     .map(({ id, at, kind }) => ({ id, number: at, isDeserted: kind === 'deserted' }))
@@ -128,10 +130,26 @@ async function letSitesFail(
   const failing = sites.filter(({ kind }) => kind === 'blocked' || kind === 'unreachable')
   const good = sites.filter(({ kind }) => kind === 'fine')
   await visitAll([...failing, ...good], PAGES, edgeUrl)
+  for (const { name } of failing) await waitForPages(name, edgeUrl)
   await bad.fail()
   await visitAll(failing, PAGES_IN_TROUBLE, edgeUrl)
   for (const { id } of failing) {
     await transaction(pool, (client) => rerenderPages(client, id, PAGES as PagePath[]))
+  }
+}
+
+const TRIES = 60
+const TRY_EVERY_MS = 1_000
+
+/** On a busy machine, pages are stored after the crawler has left. Gives up after a minute. */
+async function waitForPages(host: string, edgeUrl: string): Promise<void> {
+  const [{ userAgent }] = CRAWLERS
+  for (const page of PAGES) {
+    for (let tries = 1; tries < TRIES; tries++) {
+      const { verdict } = await askPage(edgeUrl + page, { host, userAgent })
+      if (verdict === 'hit' || verdict === 'rendered') break
+      await sleep(TRY_EVERY_MS)
+    }
   }
 }
 
