@@ -126,11 +126,12 @@ it('arrows move, x and Shift select, and the bar acts on what is selected', asyn
   await isClean()
   await button('Save tags', tags).click()
   await told('Tags of 3 sites changed')
-  // The message covers no button of the bar.
-  const above = await run<boolean>(
-    `document.querySelector('.mantine-Notification-root').getBoundingClientRect().bottom <= document.querySelector('[aria-label="Actions for the selected sites"]').getBoundingClientRect().top`,
+  // It slides in from below.
+  await until('the message covers no button of the bar', () =>
+    run<boolean>(
+      `document.querySelector('.mantine-Notification-root').getBoundingClientRect().bottom <= document.querySelector('[aria-label="Actions for the selected sites"]').getBoundingClientRect().top`,
+    ),
   )
-  assert.equal(above, true)
   const tagged = () =>
     api.database.column('select domain_id from domain_tags where $1 = any (tags)', 'New client')
   assert.equal((await tagged()).length, 3)

@@ -12,7 +12,7 @@ import { DomainChoice } from './domain-choice.tsx'
 import { emailProblem } from './email-field.tsx'
 
 const MEANS: Record<Role, string> = {
-  client: 'sees traffic, cached pages and incidents of named domains',
+  client: 'sees traffic, cached pages, incidents and reports of named domains',
   viewer: 'sees everything, changes nothing',
   editor: 'changes domains and what is cached',
   admin: 'also deletes domains and manages keys and members',

@@ -21,7 +21,7 @@ export type Typed = { show(value: unknown): string; mean(text: string): unknown;
 export const TYPED = {
   text: { show: (value) => (typeof value === 'string' ? value : ''), mean: (text) => text.trim() },
   number: amount(1),
-  hours: amount(HOUR_SECONDS),
+  hours: hours(),
   lines: { show: (value) => (Array.isArray(value) ? value.join('\n') : ''), mean: lines, isLong: true },
   query: pairs('='),
   headers: pairs(': '),
@@ -36,6 +36,21 @@ function amount(unit: number): Typed {
     mean(text) {
       const number = text.trim() === '' ? Number.NaN : Number(text)
       return Number.isNaN(number) ? text.trim() : Math.round(number * unit)
+    },
+  }
+}
+
+/** Hours, or minutes such as `10 min`. Minutes that are no round part of an hour are shown as minutes. */
+function hours(): Typed {
+  const plain = amount(HOUR_SECONDS)
+  return {
+    show(value) {
+      const isInMinutes = typeof value === 'number' && value % 60 === 0 && value % 900 !== 0
+      return isInMinutes ? `${value / 60} min` : plain.show(value)
+    },
+    mean(text) {
+      const minutes = /^(\d+(?:\.\d+)?)\s*min(?:utes?)?$/.exec(text.trim())?.[1]
+      return minutes === undefined ? plain.mean(text) : Math.round(Number(minutes) * 60)
     },
   }
 }
@@ -104,9 +119,9 @@ export const RULE_GROUPS: readonly RuleGroup[] = [
   {
     title: 'Freshness',
     fields: [
-      { kind: 'hours', place: 'fresh_seconds', label: 'Fresh, in hours', hint: 'default' },
-      { kind: 'hours', place: 'stale_seconds', label: 'Then stale, in hours', hint: 'default' },
-      { kind: 'hours', place: 'keep_seconds', label: 'Kept, in hours', hint: 'default' },
+      { kind: 'hours', place: 'fresh_seconds', label: 'Fresh, in hours', hint: 'default, or 10 min' },
+      { kind: 'hours', place: 'stale_seconds', label: 'Then stale, in hours', hint: 'default, or 10 min' },
+      { kind: 'hours', place: 'keep_seconds', label: 'Kept, in hours', hint: 'default, or 10 min' },
     ],
   },
   {

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import type { SettingsPage } from '../../route-map.ts'
 import { problemInWords, settingsProblems, shownProblem } from './problems.ts'
-import { countValues, RULE_GROUPS } from './rule-parts.ts'
+import { countValues, RULE_GROUPS, TYPED } from './rule-parts.ts'
 import { ruleSentence } from './rule-sentence.ts'
 import { aheadPerDay } from './setting-fields.ts'
 import { fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
@@ -328,4 +328,19 @@ it('a rule is told in one sentence, which is empty if the rule does nothing or h
   for (const json of ['{}', '{"change":{"remove":".x"}}', '{"when":{"categories":"ai"},"action":"pass"}']) {
     assert.equal(sentence(JSON.parse(json)), '', json)
   }
+})
+
+it('ages of a rule are hours, or minutes where these are no quarter of an hour', () => {
+  const { show, mean } = TYPED.hours
+  for (const [text, seconds] of [
+    ['2', 7_200],
+    ['0.25', 900],
+    ['10 min', 600],
+    ['90 min', 5_400],
+    ['10minutes', 600],
+  ] as const) {
+    assert.equal(mean(text), seconds, text)
+  }
+  assert.deepEqual([600, 900, 3_600, 0, 90].map(show), ['10 min', '0.25', '1', '0', '0.025'])
+  assert.equal(mean('soon'), 'soon')
 })
