@@ -2,21 +2,24 @@
  * Takes pictures of every screen: `npm run build`, then `node tools/take-screenshots.ts [--every-width] [--axe] [name ...]`.
  * Writes to screenshots/. Fails on console errors, policy violations and screens that are wider than their window.
  * `--every-width` takes four widths, each in light and dark. With `--axe`, findings of axe are failures, too.
+ * `--demo FILE` takes the screens of a portfolio and the e-mails instead. FILE is the output of a running
+ * `prepaint demo --sites 40 --json`; incidents open a few minutes after its start.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { makeDataDir } from '../test/support/data-dir.ts'
 import { startNodeProcess } from '../test/support/node-process.ts'
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
+import { type Demo, PORTFOLIO, preparePortfolio, readDemo, SIGNED_OUT, signIn } from './shots/portfolio.ts'
 import { RAKE_PICTURE, RAKES, rakePicture, rakesPage } from './shots/rakes.ts'
-import { click, DOMAIN, SCREENS } from './shots/screens.ts'
+import { click, DOMAIN, SCREENS, type Screen } from './shots/screens.ts'
 import { seedTraffic } from './shots/traffic.ts'
 
 const DIR = path.resolve(import.meta.dirname, '../screenshots')
@@ -36,59 +39,38 @@ const { values: options, positionals: wanted } = parseArgs({
   options: {
     'every-width': { type: 'boolean', default: false },
     axe: { type: 'boolean', default: false },
+    demo: { type: 'string' },
   },
 })
 const isEveryWidth = options['every-width']
-const axe = isEveryWidth
+const axe = options.axe
   ? readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   : ''
 
-const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
-// Otherwise a root node keeps its database and browser elsewhere, where they would remain.
-await chmod(dataDir, 0o711)
+const dataDir = makeDataDir()
 const complaints: string[] = []
 const closing: (() => Promise<unknown>)[] = []
 try {
+  const browser = await startBrowser(dataDir, (line) => complaints.push(line))
+  closing.unshift(browser.close)
+  await mkdir(DIR, { recursive: true })
+  if (options.demo === undefined) await takeShop(browser.tab)
+  else await takePortfolio(browser.tab, readDemo(options.demo))
+} finally {
+  for (const close of closing) await close()
+  await rm(dataDir, { recursive: true, force: true })
+}
+const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line))
+for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
+process.exitCode = unexpected.length === 0 ? 0 : 1
+
+async function takeShop(tab: Tab): Promise<void> {
   const site = await startSite()
-  closing.unshift(site.close)
+  closing.push(site.close)
   const node = await startNodeProcess(dataDir)
   closing.unshift(node.stop)
   const link = /https?:\S+\/welcome#\S+/.exec(node.log())![0]
-  const browser = await startBrowser(dataDir, (line) => complaints.push(line))
-  closing.unshift(browser.close)
-  const { tab } = browser
-  await mkdir(DIR, { recursive: true })
-
-  const each = async (name: string, path: string, act: () => Promise<void> = async () => {}) => {
-    if (wanted.length > 0 && !wanted.some((want) => name.startsWith(want))) return
-    const take = async (view: string) => {
-      const file = `${name}-${view}.png`
-      const isPart = await tab.run<boolean>(`document.querySelector('[aria-modal=true]') !== null`)
-      await writeFile(`${DIR}/${file}`, await tab.picture(!isPart && name !== 'docs'))
-      const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
-      if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
-      // The API reference is another package's.
-      if (axe !== '' && name !== 'docs') complaints.push(...(await axeFindings(tab, file)))
-    }
-    if (isEveryWidth) {
-      for (const width of WIDTHS) {
-        await tab.show({ width, height: 900, scheme: 'light' })
-        await tab.open(path)
-        await act()
-        await take(`${width}-light`)
-        await tab.show({ width, height: 900, scheme: 'dark' })
-        await tab.until(`document.documentElement.dataset.mantineColorScheme === 'dark'`)
-        await take(`${width}-dark`)
-      }
-      return
-    }
-    for (const [view, shown] of Object.entries(VIEWS)) {
-      await tab.show(shown)
-      await tab.open(path)
-      await act()
-      await take(view)
-    }
-  }
+  const each = (name: string, address: string, act?: () => Promise<void>) => take(tab, name, address, act)
 
   // Check that violations are noticed: style elements are forbidden.
   await tab.open(`${node.api}/sign-in`)
@@ -109,12 +91,7 @@ try {
   await each('domain-traffic-empty', `${node.api}/domains/${DOMAIN}/traffic`)
   await seedTraffic(dataDir, DOMAIN)
   await visit(node.edge)
-  for (const { name, path, before, until } of SCREENS) {
-    await each(name, node.api + path, async () => {
-      if (before !== undefined) await tab.run(before)
-      if (until !== undefined) await tab.until(until)
-    })
-  }
+  await takeScreens(tab, node.api, SCREENS)
   await tab.show(LIGHT)
   await tab.open(`${node.api}/keys`)
   await tab.run(click('Sign out'))
@@ -123,13 +100,66 @@ try {
   )
   await each('sign-in', `${node.api}/sign-in`)
   await each('forgotten', `${node.api}/forgotten-password`)
-} finally {
-  for (const close of closing) await close()
-  await rm(dataDir, { recursive: true, force: true })
 }
-const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line))
-for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
-process.exitCode = unexpected.length === 0 ? 0 : 1
+
+async function takeScreens(tab: Tab, api: string, screens: readonly Screen[]): Promise<void> {
+  for (const { name, path, before, until } of screens) {
+    const act = async () => {
+      if (before !== undefined) await tab.run(before)
+      if (until !== undefined) await tab.until(until)
+    }
+    await take(tab, name, api + path, act).catch((error) => complaints.push(`${name}: ${error}`))
+  }
+}
+
+async function takePortfolio(tab: Tab, demo: Demo): Promise<void> {
+  await signIn(tab, demo)
+  const shareLink = await preparePortfolio(tab)
+  await takeScreens(tab, demo.api, PORTFOLIO)
+  await tab.open(`${demo.api}/domains`)
+  await tab.run(`fetch('/api/session', { method: 'DELETE' })`)
+  await take(tab, 'shared-client', shareLink)
+  await takeScreens(tab, demo.api, SIGNED_OUT)
+}
+
+/** Takes the pictures of one screen in all views. `act` brings the loaded page into its state. */
+async function take(
+  tab: Tab,
+  name: string,
+  address: string,
+  act: () => Promise<void> = async () => {},
+): Promise<void> {
+  if (wanted.length > 0 && !wanted.some((want) => name.startsWith(want))) return
+  const takeView = async (view: string) => {
+    const file = `${name}-${view}.png`
+    const isPart = await tab.run<boolean>(`document.querySelector('[aria-modal=true]') !== null`)
+    await writeFile(`${DIR}/${file}`, await tab.picture(!isPart && name !== 'docs'))
+    const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
+    if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
+    // The API reference is another package's.
+    if (axe !== '' && name !== 'docs') complaints.push(...(await axeFindings(tab, file)))
+  }
+  if (isEveryWidth) {
+    const [narrowest] = WIDTHS as [number]
+    await tab.show({ width: narrowest, height: 900, scheme: 'light' })
+    await tab.open(address)
+    await act()
+    for (const width of WIDTHS) {
+      for (const scheme of ['light', 'dark'] as const) {
+        await tab.show({ width, height: 900, scheme })
+        await tab.until(`document.documentElement.dataset.mantineColorScheme === '${scheme}'`)
+        await takeView(`${width}-${scheme}`)
+      }
+    }
+    return
+  }
+  for (const [view, shown] of Object.entries(VIEWS)) {
+    await tab.show(shown)
+    await tab.open(address)
+    await act()
+    await takeView(view)
+  }
+}
 
 /** Findings of the current screen, a line for each kind. */
 async function axeFindings(tab: Tab, file: string): Promise<string[]> {

@@ -71,6 +71,18 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     }
     throw new Error(`not within 30 s: ${expression}`, { cause })
   }
+  let window = { width: 1280, height: 800 }
+  const resize = (height: number) =>
+    page.send('Emulation.setDeviceMetricsOverride', {
+      width: window.width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: false,
+    })
+  const capture = async () => {
+    const { data } = await page.send('Page.captureScreenshot', {})
+    return Buffer.from(data, 'base64')
+  }
   const tab: Tab = {
     run,
     until,
@@ -84,12 +96,8 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       await until(`document.querySelector('h1') && !document.querySelector('[aria-label=Loading]')`)
     },
     async show({ width, height, scheme }) {
-      await page.send('Emulation.setDeviceMetricsOverride', {
-        width,
-        height,
-        deviceScaleFactor: 1,
-        mobile: false,
-      })
+      window = { width, height }
+      await resize(height)
       await page.send('Emulation.setEmulatedMedia', {
         features: [
           { name: 'prefers-color-scheme', value: scheme },
@@ -99,8 +107,14 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     },
     async picture(wholePage) {
       await new Promise((resolve) => setTimeout(resolve, 350))
-      const { data } = await page.send('Page.captureScreenshot', { captureBeyondViewport: wholePage })
-      return Buffer.from(data, 'base64')
+      if (!wholePage) return capture()
+      // Rows beyond the window are not drawn.
+      await resize(Math.max(window.height, await run<number>('document.documentElement.scrollHeight')))
+      try {
+        return await capture()
+      } finally {
+        await resize(window.height)
+      }
     },
   }
   return {

@@ -3,32 +3,32 @@ import { RAKES } from './rakes.ts'
 export const DOMAIN = 'shop.example.com'
 
 /** `before` runs in the loaded page; the picture is taken when `until` is true. */
-type Screen = { name: string; path: string; before?: string; until?: string }
+export type Screen = { name: string; path: string; before?: string; until?: string }
 
 export const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
 /** Runs `take` once `find` returns something: dialogs and menus open with a delay. */
-const soon = (find: string, take: string) => `(async () => {
+export const soon = (find: string, take: string) => `(async () => {
   for (let tries = 0; tries < 600; tries++) {
     const found = ${find}
     if (found != null) return void (${take})
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 })()`
-const clickSoon = (text: string) =>
+export const clickSoon = (text: string) =>
   soon(
     `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)} && !each.disabled)`,
     'found.click()',
   )
-const type = (label: string, text: string) =>
+export const type = (label: string, text: string) =>
   soon(
     `[...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}'))?.control`,
     `Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(found, '${text}'),
      found.dispatchEvent(new Event('input', { bubbles: true }))`,
   )
-const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
-const text = (shown: string) => `document.body.innerText.includes('${shown}')`
-const DIALOG = `document.querySelector('[role=dialog]')`
+export const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
+export const text = (shown: string) => `document.body.innerText.includes('${shown}')`
+export const DIALOG = `document.querySelector('[role=dialog]')`
 
 const CHARTS = `((charts) => charts.length > 0 && charts.every((each) => each.querySelector('svg')))([...document.querySelectorAll('[role=slider]')])`
 
