@@ -33,7 +33,7 @@ createRoot(root).render(
         <Notifications position="bottom-right" />
         <DatabaseBanner />
         <Router aroundNav={guardedNavigation}>
-          <ErrorBoundary>
+          <ErrorBoundary isAlone>
             <App />
           </ErrorBoundary>
         </Router>

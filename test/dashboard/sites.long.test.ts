@@ -74,6 +74,19 @@ it('all rows are in the document, 48 pixels high, and no request is made for eac
   assert.deepEqual(heights, [48])
 })
 
+it('no name is cut at any width, and a finger needs no exact aim', async () => {
+  for (const width of [390, 768, 1024, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    const cut = await run<string[]>(
+      `[...document.querySelectorAll('[data-at] a')].slice(0, 20).filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent)`,
+    )
+    assert.deepEqual(cut, [], `at ${width} pixels`)
+    const height = await run<number>(`document.querySelector('[data-at]').offsetHeight`)
+    assert.equal(height, width === 390 ? 64 : 48)
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+})
+
 it('counts are filters, and search, tag and order stand in the address', async () => {
   await chip('2 in trouble').click()
   await shown('those in trouble', (found) => found.length === 2)

@@ -20,7 +20,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
       <Modal.Content>
         {/* Without the role it would be a second banner of the page. */}
         <Modal.Header role="presentation">
-          <Modal.Title fz="lg" fw={600}>
+          <Modal.Title fz="h3" lh="h3" fw={600}>
             {props.title}
           </Modal.Title>
           <Modal.CloseButton aria-label="Close" />

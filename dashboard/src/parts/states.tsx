@@ -1,4 +1,5 @@
 import { Alert, Anchor, Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core'
+import IconInbox from '@tabler/icons-react/dist/esm/icons/IconInbox.mjs'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { ApiError, placeInWords } from '../api/api-error.ts'
@@ -76,6 +77,7 @@ export function NothingFound(props: {
 export function Empty(props: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <Stack align="center" gap="xs" py="xl" px="md" ta="center">
+      <IconInbox size={24} stroke={1.75} className="quiet" aria-hidden />
       <Title order={2} size="h4">
         {props.title}
       </Title>

@@ -5,7 +5,8 @@ import { messageOf } from '../api/request.ts'
 import { Page } from '../parts/page.tsx'
 import { ROUTES } from '../route-map.ts'
 
-type Props = { children: ReactNode }
+/** `isAlone`: nothing is around the screen. */
+type Props = { isAlone?: boolean; children: ReactNode }
 
 /** Replaces a screen that failed: by a defect, without a connection, or because an upgrade removed its script. */
 export class ErrorBoundary extends Component<Props, { error: unknown }> {
@@ -18,7 +19,8 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
   override render() {
     const { error } = this.state
     if (error === null) return this.props.children
-    return isMissingScript(error) ? <MissingScript /> : <Defect error={error} />
+    const failure = isMissingScript(error) ? <MissingScript /> : <Defect error={error} />
+    return this.props.isAlone ? <main className="alone">{failure}</main> : failure
   }
 }
 

@@ -76,7 +76,7 @@ export default function DomainScreen(props: {
       title={domain.data?.custom_domain ?? name}
       documentTitle={part === undefined ? name : `${stored ?? tab.title} · ${name}`}
       above={
-        <Group gap="md">
+        <Group gap="md" mb={4}>
           <Anchor component={Link} href={ROUTES.domains} size="sm">
             All sites
           </Anchor>

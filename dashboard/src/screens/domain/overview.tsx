@@ -9,6 +9,7 @@ import { siteQuery } from '../../api/portfolio-queries.ts'
 import { certificateQuery, pageCountQuery, rendersQuery } from '../../api/queries.ts'
 import type { Certificate, DomainWithSettings } from '../../api/types.ts'
 import { counted } from '../../format.ts'
+import { outcomeWords } from '../../parts/badges.tsx'
 import { Facts, Note, Section } from '../../parts/page.tsx'
 import { Loaded, Loading } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
@@ -109,7 +110,7 @@ function LastRender({ domain }: { domain: string }) {
   if (last === undefined) return 'none in the last week'
   return (
     <>
-      {last.path}: {last.outcome}, <TimeText at={last.ended_at} />
+      {last.path}: {outcomeWords(last.outcome)}, <TimeText at={last.ended_at} />
     </>
   )
 }

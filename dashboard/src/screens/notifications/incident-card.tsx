@@ -8,7 +8,7 @@ import { request } from '../../api/request.ts'
 import { useRights } from '../../api/rights.ts'
 import type { Incident } from '../../api/types.ts'
 import { duration } from '../../format.ts'
-import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
+import { FAILED_OUTCOMES, outcomeWords } from '../../parts/badges.tsx'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { May } from '../../parts/may.tsx'
 import { notifyFailed } from '../../parts/notifications.tsx'
@@ -45,7 +45,7 @@ export function IncidentCard({ incident }: { incident: Incident }) {
               href={domainPath('domain', domain)}
               inherit
               underline="always"
-              className="break"
+              className="break whole"
             >
               {domain}
             </Anchor>
@@ -122,7 +122,8 @@ function Examples({ incident }: { incident: Incident }) {
           <Anchor component={Link} href={pagePath(domain, path)} size="sm" underline="always">
             {path}
           </Anchor>
-          : {outcome} {detail}
+          : {outcomeWords(outcome)}
+          {detail !== null && detail !== '' && ` (${detail})`}
         </List.Item>
       ))}
       <PagesOfKind incident={incident} />

@@ -180,14 +180,12 @@ function NoIncidents({ filter, change }: { filter: IncidentFilter; change: Chang
       </Empty>
     )
   }
-  const words = [
-    state === null ? '' : state,
-    kind === null ? '' : `“${kindTitle(kind)}”`,
-    domain === null ? '' : `of ${domain}`,
-  ]
+  const words = ['No', state ?? '', 'incident']
+  if (kind !== null) words.push(`“${kindTitle(kind)}”`)
+  if (domain !== null) words.push(`of ${domain}`)
   return (
     <NothingFound
-      title={`No incident: ${words.filter((word) => word !== '').join(' ')}`}
+      title={words.filter((word) => word !== '').join(' ')}
       all="Show all incidents"
       onClear={() => change(NO_FILTER)}
     >

@@ -32,7 +32,7 @@ export function MonthReport({ report }: { report: MonthlyReport }) {
           </Text>
         </div>
       </header>
-      <Text size="lg">{summary}</Text>
+      <Text>{summary}</Text>
       {domains.map((site) => (
         <SiteOfMonth key={site.domain} site={site} month={month} />
       ))}

@@ -74,6 +74,7 @@ export default function BulkBar({
             <Button
               key={label}
               size="xs"
+              px={10}
               variant="default"
               c={isRed ? 'red' : undefined}
               disabled={isOff}

@@ -127,7 +127,7 @@ const COLUMNS: readonly (
   { title: 'Name', order: 'name' },
   { title: 'Attention', order: 'attention' },
   { title: '7 days', className: classes.spark },
-  { title: 'Visits', order: 'visits', className: classes.headEnd },
+  { title: 'Visits', order: 'visits', className: `${classes.headEnd} ${classes.visits}` },
   { title: 'Hit ratio', order: 'hit_ratio', className: `${classes.headEnd} ${classes.ratio}` },
   { title: 'Renders', order: 'renders', className: `${classes.headEnd} ${classes.renders}` },
   { title: 'Last crawler', order: 'last_crawler', className: classes.crawler },

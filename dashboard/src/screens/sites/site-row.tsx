@@ -34,14 +34,16 @@ export const SiteRow = memo(function SiteRow({ site, at, isSelected, onToggle, o
     <div role="row" className={classes.row} data-at={at} data-selected={isSelected || undefined}>
       <span role="cell" className={classes.choice}>
         {onToggle !== null && (
-          <input
-            type="checkbox"
-            className={classes.box}
-            aria-label={`Select ${name}`}
-            checked={isSelected}
-            onClick={toggle}
-            readOnly
-          />
+          <label className={classes.target}>
+            <input
+              type="checkbox"
+              className={classes.box}
+              aria-label={`Select ${name}`}
+              checked={isSelected}
+              onClick={toggle}
+              readOnly
+            />
+          </label>
         )}
       </span>
       <span role="cell" className={classes.shape}>
@@ -172,7 +174,8 @@ function Sparkline({ days }: { days: readonly number[] }) {
 
 function visitsTitle({ total, before }: PortfolioDomain['visits']): string {
   const changed = difference(total, before)
-  return `${count(total)} visits in 7 days${changed === '' ? '' : `, ${changed} than the week before`}`
+  const more = changed === '' ? '' : `, ${changed} than the week before`.replace('as many than', 'as many as')
+  return `${count(total)} visits in 7 days${more}`
 }
 
 function Renders({ renders: { used, limit } }: { renders: PortfolioDomain['renders'] }) {

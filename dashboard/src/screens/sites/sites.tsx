@@ -257,33 +257,38 @@ function Filters({
           </button>
         ))}
       </div>
-      <SearchField value={filter.search} onChange={(search) => change({ search })} />
-      {((tags.data?.length ?? 0) > 0 || filter.tag !== null) && (
+      <div className={classes.finders}>
+        <SearchField value={filter.search} onChange={(search) => change({ search })} />
+        {((tags.data?.length ?? 0) > 0 || filter.tag !== null) && (
+          <NativeSelect
+            className={classes.select}
+            aria-label="Tag"
+            value={filter.tag ?? ''}
+            onChange={(event) => change({ tag: event.currentTarget.value || null })}
+            data={[
+              { value: '', label: 'All tags' },
+              ...(tags.data ?? []).map(({ name, domains }) => ({
+                value: name,
+                label: `${name} (${domains})`,
+              })),
+            ]}
+          />
+        )}
         <NativeSelect
-          className={classes.select}
-          aria-label="Tag"
-          value={filter.tag ?? ''}
-          onChange={(event) => change({ tag: event.currentTarget.value || null })}
+          className={`${classes.select} ${classes.onlyNarrow}`}
+          aria-label="Sort by"
+          value={filter.sort}
+          onChange={(event) => change({ sort: event.currentTarget.value as SiteFilter['sort'] })}
           data={[
-            { value: '', label: 'All tags' },
-            ...(tags.data ?? []).map(({ name, domains }) => ({ value: name, label: `${name} (${domains})` })),
+            { value: 'attention', label: 'Attention first' },
+            { value: 'name', label: 'By name' },
+            { value: 'visits', label: 'Most visits first' },
+            { value: 'hit_ratio', label: 'Lowest hit ratio first' },
+            { value: 'renders', label: 'Most renders first' },
+            { value: 'last_crawler', label: 'Last crawler first' },
           ]}
         />
-      )}
-      <NativeSelect
-        className={`${classes.select} ${classes.onlyNarrow}`}
-        aria-label="Sort by"
-        value={filter.sort}
-        onChange={(event) => change({ sort: event.currentTarget.value as SiteFilter['sort'] })}
-        data={[
-          { value: 'attention', label: 'Attention first' },
-          { value: 'name', label: 'By name' },
-          { value: 'visits', label: 'Most visits first' },
-          { value: 'hit_ratio', label: 'Lowest hit ratio first' },
-          { value: 'renders', label: 'Most renders first' },
-          { value: 'last_crawler', label: 'Last crawler first' },
-        ]}
-      />
+      </div>
     </div>
   )
 }
