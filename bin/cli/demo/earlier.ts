@@ -38,12 +38,12 @@ export const CRAWLERS = [
 const VISITS_A_RENDER = 10
 
 /** `number` of the site in the list decides how many visits it has. */
-export type VisitedSite = { id: DomainId; number: number; isDeserted: boolean }
+type VisitedSite = { id: DomainId; number: number; isDeserted: boolean }
 
 type EarlierParts = { pool: pg.Pool; account: AccountId; nowMs: number; log: Log }
 
 /** The first of the two whole months before this one. */
-export function firstDayMs(nowMs: number): number {
+function firstDayMs(nowMs: number): number {
   const now = new Date(nowMs)
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 2, 1)
 }
