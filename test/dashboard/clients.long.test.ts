@@ -81,6 +81,11 @@ it('the report of a month has figures, days, crawlers, pages and incidents; mont
   await until('the address names the month', () => page.url().endsWith(`/reports/${monthsBack(0)}?tag=Blue`))
   await page.getByText(/^No crawler visited the 2 sites so far in/).waitFor()
   await isClean()
+  await page.getByRole('combobox', { name: 'Site' }).selectOption('shop.example.com')
+  await until('the address names the site alone', () =>
+    page.url().endsWith(`/reports/${monthsBack(0)}?domains=shop.example.com`),
+  )
+  await page.getByText(/^No crawler visited the site so far in|^No crawler visited shop/).waitFor()
 })
 
 it('a report is sent as a share link with its sites, which can be written into an e-mail', async () => {

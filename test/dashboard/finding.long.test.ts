@@ -235,6 +235,17 @@ describe('Ctrl K', () => {
     await until('it is active again', isActive)
   })
 
+  it('has the actions of the open site first, by other words too', async () => {
+    await open(`/domains/${SHOP}`)
+    await search('offline')
+    await options()
+      .first()
+      .and(page.getByRole('option', { name: `Pause ${SHOP} Action` }))
+      .waitFor()
+    await page.getByText('Outside this field, ? lists the keys.').waitFor()
+    await page.keyboard.press('Escape')
+  })
+
   it('opens what an action needs, also on the screen that is open', async () => {
     await find('invite a member', 'Invite a member Action')
     await dialog('Invite a person').waitFor()
@@ -276,6 +287,27 @@ describe('Ctrl K', () => {
     await find('purgePages', /purge/)
     await page.waitForURL(/\/docs#\/.*purgePages$/)
   })
+})
+
+it('a site is paused in its settings after a question, by Ctrl S', async () => {
+  const isActive = async () => {
+    const { body } = await api.get(`/api/domains/${SHOP}`, owner.key)
+    return (body['domain'] as { is_active: boolean }).is_active
+  }
+  await open(`/domains/${SHOP}/settings/site`)
+  await page.locator('#is_active').press(' ')
+  await page.keyboard.press('Control+s')
+  const asking = dialog(`Pause ${SHOP}?`)
+  await asking.getByText(/crawlers get what the origin answers/).waitFor()
+  await isClean()
+  await button('Cancel', asking).click()
+  assert.equal(await isActive(), true)
+  await page.keyboard.press('Control+s')
+  await button('Pause and save', asking).click()
+  await until('it is paused', async () => !(await isActive()))
+  await page.locator('#is_active').press(' ')
+  await page.keyboard.press('Control+s')
+  await until('it is active again', isActive)
 })
 
 it('? lists the keys', async () => {

@@ -128,7 +128,7 @@ it('a domain that is added with a middleware leads to the choice of its front', 
   await choice('Keep the DNS and add a middleware').click()
   await until('the way is kept', async () => (await wayStored()).sort().join() === 'middleware,middleware')
   await isClean()
-  await link('Go on').click()
+  await button('Go on').click()
   const connect = page.getByRole('region', { name: 'Connect' })
   await connect.getByText('What receives your visitors first?').waitFor()
   await connect.getByText(/^Waiting for the first crawler that/).waitFor()

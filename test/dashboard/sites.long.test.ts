@@ -90,6 +90,7 @@ it('no name is cut at any width, and a finger needs no exact aim', async () => {
 it('counts are filters, and search, tag and order stand in the address', async () => {
   await chip('2 in trouble').click()
   await shown('those in trouble', (found) => found.length === 2)
+  await told('15 visits of crawlers in 7 days')
   assert.equal(new URL(page.url()).search, '?state=trouble')
   await chip('1,000 sites').click()
   await shown('all', (found) => found.length === SITES)
@@ -120,6 +121,55 @@ it('back restores the place in the list', async () => {
   await until('the top is shown', async () => (await run('scrollY')) === 0)
   await page.goBack()
   await until('the same place', async () => (await run('scrollY')) === before)
+})
+
+it('the first arrow and the first x take the first row', async () => {
+  await open('/domains?sort=name&search=site-10')
+  await shown('some', (found) => found.length === 12)
+  const isFirst = () => run<boolean>(`document.activeElement.closest('[data-at]')?.dataset.at === '0'`)
+  await page.keyboard.press('ArrowDown')
+  await until('the first row has the focus', isFirst)
+  await open('/domains?sort=name&search=site-10')
+  await shown('some', (found) => found.length === 12)
+  await page.keyboard.press('x')
+  await told('1 site selected')
+  assert(await isFirst())
+})
+
+it('the menu of a row pauses and resumes its site, tags it, and continues its set-up', async () => {
+  await open('/domains?search=site-1000')
+  const choose = async (item: string) => {
+    await button('Actions for site-1000.example.com').click()
+    await page.getByRole('menuitem', { name: item, exact: true }).click()
+  }
+  await choose('Pause')
+  await told('1 site paused')
+  await choose('Resume')
+  await told('1 site resumed')
+  await choose('Tags')
+  const tags = dialog('Tags of site-1000.example.com')
+  await tags.getByLabel('Tags', { exact: true }).first().press('Enter')
+  // Enter without text saves nothing.
+  assert(await tags.isVisible())
+  await isClean()
+  await button('Cancel', tags).click()
+  await choose('Continue the set-up')
+  await heading('Set up site-1000.example.com').waitFor()
+})
+
+it('the list says who takes care of an incident', async () => {
+  const acknowledge = async (by: string) =>
+    api.pool.query(
+      `insert into incident_acknowledged (incident_id, acknowledged_by, note)
+       select i.id, $1, null from incident i join domain d on d.id = i.domain_id where d.custom_domain = 'site-8.example.com'`,
+      [by],
+    )
+  await acknowledge('anna@example.com')
+  await open('/domains?state=trouble')
+  await row(/site-8\.example\.com.*acknowledged by anna@example\.com/).waitFor()
+  assert.equal(await row(/site-7\.example\.com.*acknowledged/).count(), 0)
+  await isClean()
+  await api.pool.query('delete from incident_acknowledged')
 })
 
 it('arrows move, x and Shift select, and the bar acts on what is selected', async () => {
@@ -183,7 +233,9 @@ it('a template is made of a site, previewed, and copied to others', async () => 
   await button('Make a template').click()
   const making = dialog('Make a template')
   await making.getByRole('textbox', { name: 'Name' }).fill('Shops')
-  await making.getByRole('combobox', { name: 'Settings of' }).selectOption('site-1.example.com')
+  await making.getByRole('searchbox', { name: 'Find a site' }).fill('te-1.')
+  const found = making.getByRole('combobox', { name: 'Settings of' })
+  await until('one is found', async () => (await found.inputValue()) === 'site-1.example.com')
   await button('Make the template', making).click()
   await dialog('Templates of settings').getByText('Shops').waitFor()
   await isClean()
@@ -196,6 +248,7 @@ it('a template is made of a site, previewed, and copied to others', async () => 
   assert(await button('Change the sites', applying).isDisabled())
   await applying.getByRole('combobox', { name: 'Template' }).selectOption('Shops')
   await applying.getByText('1 site changes, 1 site has these settings already.').waitFor()
+  await applying.getByText('Its settings: Freshness, Query parameters, Rules').waitFor()
   await isClean()
   await button('Change 1 site', applying).click()
   await told('1 site changed')

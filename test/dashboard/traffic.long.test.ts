@@ -262,7 +262,7 @@ describe('incidents and notifications', () => {
     await click('Acknowledge')
     await isClean()
     await fill('Note', 'Asked the host')
-    await click('Acknowledge')
+    await page.getByRole('textbox', { name: 'Note' }).press('Control+Enter')
     await shows(`Acknowledged by ${owner.email}`)
     await shows('Asked the host')
     await isClean()

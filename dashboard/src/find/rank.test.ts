@@ -45,6 +45,17 @@ describe('what is found by a text', () => {
     assert.deepEqual(found('shop.exmaple.com'), ['shop', 'pause'])
   })
 
+  it('has actions of the open site first, also by another word', () => {
+    const actions = [
+      { key: 'resume shop', title: 'Resume shop', words: 'pause offline', isNear: true },
+      { key: 'pause blog', title: 'Pause blog', words: 'offline' },
+    ]
+    const keys = (text: string) => rank(actions, text).map(({ key }) => key)
+    assert.deepEqual(keys('pause'), ['resume shop', 'pause blog'])
+    assert.deepEqual(keys('offline'), ['resume shop', 'pause blog'])
+    assert.deepEqual(keys('blog'), ['pause blog'])
+  })
+
   it('ignores accents', () => {
     assert.deepEqual(rank([{ key: 'a', title: 'Café' }], 'cafe').length, 1)
   })

@@ -1,5 +1,5 @@
-/** Something that can be found by the words of its title, or by others. */
-type Findable = { key: string; title: string; words?: string }
+/** Something that can be found by the words of its title, or by others: if it is near, as well as by its title. */
+type Findable = { key: string; title: string; words?: string; isNear?: boolean }
 
 /** The lower, the better. */
 const SCORES = { begin: 0, word: 1, inside: 2, synonym: 3, insideSynonym: 4 }
@@ -35,7 +35,11 @@ function sorted<Item extends Findable>(
     const found = score(item)
     if (found === null) continue
     const place = recent.indexOf(item.key)
-    scored.push({ item, score: found, place: place === -1 ? recent.length : place })
+    scored.push({
+      item,
+      score: item.isNear === true ? SCORES.begin : found,
+      place: place === -1 ? recent.length : place,
+    })
   }
   scored.sort((one, other) => one.place - other.place || one.score - other.score)
   return scored.map(({ item }) => item)

@@ -87,7 +87,7 @@ export function ConfirmDialog(props: {
   label: string
   /** This name must be typed before the button works. */
   typed?: string
-  /** The button of what can be undone is not red. */
+  /** Nothing is lost: the button is not red, and has the focus. */
   isHarmless?: boolean
   /** The button is disabled. The children say why. */
   isOff?: boolean
@@ -130,8 +130,8 @@ export function ConfirmDialog(props: {
             <Button
               variant="default"
               onClick={props.onClose}
-              // Enter pressed without reading cancels.
-              data-autofocus={typed === undefined ? true : undefined}
+              // Enter pressed without reading cancels where something could be lost.
+              data-autofocus={(typed === undefined && !isHarmless) || undefined}
             >
               Cancel
             </Button>
@@ -140,6 +140,7 @@ export function ConfirmDialog(props: {
               color={isHarmless ? undefined : 'red'}
               loading={isBusy}
               disabled={isOff || !isTyped}
+              data-autofocus={(typed === undefined && isHarmless) || undefined}
             >
               {props.label}
             </Button>

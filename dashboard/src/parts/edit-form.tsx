@@ -1,5 +1,5 @@
 import { Button, Group, Stack } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import classes from './edit-form.module.css'
 import { Form, type Sent } from './form.tsx'
 import { LeaveGuard } from './leave-guard.tsx'
@@ -18,14 +18,34 @@ export function EditForm(props: {
 }) {
   const { isDirty, sent, note } = props
   const hasNote = Boolean(note)
+  const bar = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const save = (event: KeyboardEvent) => {
+      if (
+        event.key.toLowerCase() !== 's' ||
+        !(event.ctrlKey || event.metaKey) ||
+        event.shiftKey ||
+        event.altKey
+      ) {
+        return
+      }
+      // The browser's own dialog would save this screen as a file.
+      event.preventDefault()
+      const isBehindDialog = document.querySelector('[aria-modal=true]') !== null
+      const button = bar.current?.querySelector<HTMLButtonElement>('button[type=submit]:enabled')
+      if (!isBehindDialog) button?.click()
+    }
+    document.addEventListener('keydown', save)
+    return () => document.removeEventListener('keydown', save)
+  }, [])
   return (
     <>
       <Form sent={sent} onSubmit={props.onSubmit}>
         <Stack gap="lg">
           {props.children}
           <Refusal error={sent.error} />
-          <Group className={classes.save} data-kept={isDirty || hasNote || undefined}>
-            <Button type="submit" loading={sent.isPending} disabled={!isDirty}>
+          <Group ref={bar} className={classes.save} data-kept={isDirty || hasNote || undefined}>
+            <Button type="submit" aria-keyshortcuts="Control+S" loading={sent.isPending} disabled={!isDirty}>
               Save
             </Button>
             <Button variant="default" disabled={!isDirty} onClick={props.onUndo}>

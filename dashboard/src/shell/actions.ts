@@ -100,14 +100,14 @@ type SiteAction = {
 export const SITE_ACTIONS: readonly SiteAction[] = [
   {
     verb: 'Pause',
-    words: 'stop disable off deactivate',
+    words: 'stop disable off offline maintenance deactivate',
     needs: 'updateDomain',
     isFor: ({ is_active }) => is_active,
     deed: (name) => ({ run: (queries) => switchSite(queries, name, false) }),
   },
   {
     verb: 'Resume',
-    words: 'start enable on activate',
+    words: 'start enable on online activate pause paused offline maintenance',
     needs: 'updateDomain',
     isFor: ({ is_active }) => !is_active,
     deed: (name) => ({ run: (queries) => switchSite(queries, name, true) }),

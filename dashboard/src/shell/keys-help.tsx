@@ -9,6 +9,7 @@ const KEYS: readonly {
     where: 'Everywhere',
     keys: [
       [['Ctrl K'], 'Search sites, pages, screens, settings and actions'],
+      [['Ctrl Enter'], 'Send the form of a dialog, also from a text of several lines'],
       [['?'], 'Show this list'],
       [['Esc'], 'Close a dialog or menu'],
     ],
@@ -17,7 +18,7 @@ const KEYS: readonly {
     where: 'Sites',
     keys: [
       [['/'], 'Search sites'],
-      [['↑', '↓'], 'Go to the site before or after'],
+      [['↑', '↓'], 'Go to the site before or after; at first, to the first one in sight'],
       [['Enter'], 'Open the site'],
       [['x'], 'Select the site'],
       [['Shift x'], 'Select all sites between'],
@@ -29,6 +30,10 @@ const KEYS: readonly {
       [['↑', '↓'], 'Go to the page before or after'],
       [['Space'], 'Select the page'],
     ],
+  },
+  {
+    where: 'Settings',
+    keys: [[['Ctrl S'], 'Save the open page']],
   },
   {
     where: 'Charts',

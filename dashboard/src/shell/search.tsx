@@ -28,7 +28,7 @@ import { SCREENS } from './navigation.ts'
 import { SCREEN_WORDS } from './screen-words.ts'
 
 /** `of`: the place is the same for each site, and the site must be chosen first. */
-type Result = Found & { words?: string; deed: Deed | { of: (domain: string) => string } }
+type Result = Found & { words?: string; isNear?: boolean; deed: Deed | { of: (domain: string) => string } }
 
 const SHOWN = 40
 
@@ -93,7 +93,8 @@ export default function Search({ onClose }: { onClose: () => void }) {
       />
       <Note role="status" mt="sm">
         {results.length === 0 && !isSearching ? 'Nothing found. ' : ''}
-        {domain === null ? 'Open a domain to search its pages.' : `Searching pages of ${domain}`}
+        {domain === null ? 'Open a domain to search its pages' : `Searching pages of ${domain}`}. Outside this
+        field, ? lists the keys.
       </Note>
     </Dialog>
   )
@@ -119,7 +120,7 @@ function useResults(text: string) {
       ...siteResults(sites ?? []),
       ...actionResults(may, person.is_operator),
       ...settingResults(may, domain),
-      ...siteActionResults(may, sites ?? []),
+      ...siteActionResults(may, sites ?? [], domain),
     ],
     [account, person, domain, sites],
   )
@@ -207,13 +208,16 @@ function actionResults(may: May, isOperator: boolean): Result[] {
   }))
 }
 
-function siteActionResults(may: May, sites: readonly Domain[]): Result[] {
+/** Actions of the open site come first. */
+function siteActionResults(may: May, all: readonly Domain[], open: string | null): Result[] {
+  const sites = all.toSorted((a, b) => Number(b.custom_domain === open) - Number(a.custom_domain === open))
   return SITE_ACTIONS.filter(({ needs }) => may(needs)).flatMap(({ verb, words, isFor, deed }) => {
     const concerned = isFor === undefined ? sites : sites.filter(isFor)
     return concerned.map(({ custom_domain: name }) => ({
       key: `action ${verb} ${name}`,
       title: `${verb} ${name}`,
       words,
+      isNear: name === open,
       kind: 'Action',
       Icon: IconBolt,
       deed: deed(name),

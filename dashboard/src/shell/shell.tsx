@@ -43,7 +43,11 @@ export function Shell({ children }: { children: ReactNode }) {
     setDialog(shown)
   }
   useHotkeys([['mod+K', () => show('search')]], [])
-  useHotkeys([['shift+?', () => show('keys')]])
+  useHotkeys([
+    ['shift+?', () => show('keys')],
+    // On some keyboards it needs no Shift.
+    ['?', () => show('keys')],
+  ])
   useLiveFigures()
   useKeptBrand()
   const showNewScreen = useCallback(() => {

@@ -61,7 +61,7 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter:
         data={[{ value: '', label: 'Everything' }, ...groups]}
         {...field('action')}
       />
-      <TextInput label="Who" placeholder="An address, or the name of a key" {...field('actor')} />
+      <TextInput label="Who" placeholder="Address or key" {...field('actor')} />
       <TextInput label="Domain" placeholder="www.example.com" {...field('domain')} />
       <TextInput label="From" type="date" {...field('from')} />
       <TextInput label="Until" type="date" {...field('to')} />
@@ -104,7 +104,7 @@ function Entries(props: { entries: readonly AuditEntry[]; filter: AuditFilter; o
           kind: 'labelled',
           cell: ({ actor, address }) => (
             <>
-              <Text size="sm" className="break">
+              <Text size="sm" className={`break ${classes.who}`}>
                 {actor.name}
               </Text>
               <Note className="break">{[KINDS[actor.kind], address].filter(Boolean).join(', ')}</Note>

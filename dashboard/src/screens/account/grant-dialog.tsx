@@ -31,12 +31,13 @@ export default function GrantDialog(props: {
   const form = useForm({
     initialValues: {
       email: member?.email ?? '',
-      role: member?.role ?? ('viewer' as Role),
+      role: member?.role ?? ('' as Role | ''),
       isLimited: (member?.domains ?? null) !== null,
       domains: member?.domains ?? [],
     },
     validate: {
       email: emailProblem,
+      role: (role) => (role === '' ? 'Choose a role' : null),
       domains: (domains, { role, isLimited }) =>
         isWithin(role, isLimited) && domains.length === 0 ? 'Choose at least one domain' : null,
     },
@@ -77,10 +78,13 @@ export default function GrantDialog(props: {
       )}
       <NativeSelect
         label="Role"
-        data={offered.map((value) => ({ value, label: `${value}: ${MEANS[value]}` }))}
+        data={[
+          ...(member === null ? [{ value: '', label: 'Choose a role' }] : []),
+          ...offered.map((value) => ({ value, label: `${value}: ${MEANS[value]}` })),
+        ]}
         {...form.getInputProps('role')}
       />
-      {LIMITED_ROLES.includes(role) && role !== 'client' && (
+      {mayBeLimited(role) && role !== 'client' && (
         <Checkbox
           label="Only named domains"
           checked={isLimited}
@@ -99,6 +103,10 @@ export default function GrantDialog(props: {
 }
 
 /** Whether the role has domains by name. A client always has. */
-function isWithin(role: Role, isLimited: boolean): boolean {
-  return role === 'client' || (isLimited && LIMITED_ROLES.includes(role))
+function isWithin(role: Role | '', isLimited: boolean): boolean {
+  return role === 'client' || (isLimited && mayBeLimited(role))
+}
+
+function mayBeLimited(role: Role | ''): boolean {
+  return role !== '' && LIMITED_ROLES.includes(role)
 }

@@ -2,15 +2,18 @@ import { Alert, Anchor, Button, Checkbox, Group, NativeSelect, Stack, TextInput 
 import { useForm } from '@mantine/form'
 import { RIGHTS, type Right } from '@prepaint/contract/roles.ts'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
 
 import { keysQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
+import { useRights } from '../../api/rights.ts'
 import { useMe } from '../../api/session.ts'
 import type { ApiKey } from '../../api/types.ts'
 import { Form, type Sent } from '../../parts/form.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
+import { ROUTES } from '../../route-map.ts'
 import { DomainChoice } from './domain-choice.tsx'
 import classes from './keys.module.css'
 
@@ -32,6 +35,7 @@ const LIFETIMES = [
 
 export default function Keys() {
   const { api_keys: hasKeys } = useMe().plan
+  const may = useRights()
   const keys = useQuery(keysQuery)
   const create = useMutation({
     mutationFn: (body: NewKeyBody) => request<{ name: string; key: string }>('POST', '/api/keys', { body }),
@@ -49,7 +53,17 @@ export default function Keys() {
               <Anchor href="/docs" underline="always">
                 API reference
               </Anchor>{' '}
-              for what a key can do.
+              for what a key can do
+              {may('listAudit') && (
+                <>
+                  , and the{' '}
+                  <Anchor component={Link} href={ROUTES.auditLog} underline="always">
+                    audit log
+                  </Anchor>{' '}
+                  for what keys did
+                </>
+              )}
+              .
             </>
           }
         >

@@ -17,7 +17,13 @@ import { AskedProof } from '../domain/asked-proof.tsx'
 import { CheckNow } from '../domain/check-now.tsx'
 import { DnsInstructions } from '../domain/dns.tsx'
 import { crawlerCommand } from '../domain/dns-records.ts'
-import { domainProblem, originProblem, pastedName, useDomainCheck } from '../domain/domain-fields.ts'
+import {
+  domainProblem,
+  originProblem,
+  pastedName,
+  pastedPath,
+  useDomainCheck,
+} from '../domain/domain-fields.ts'
 import { SeenDot } from '../domain/seen-dot.tsx'
 import { useWay } from '../domain/use-way.ts'
 import { WayChoice } from '../domain/way-choice.tsx'
@@ -97,6 +103,7 @@ function SiteStep() {
   })
   const { site, origin } = form.values
   const name = pastedName(site)
+  const leftOut = pastedPath(site)
   const nameCheck = useDomainCheck('custom_domain', name, domainProblem(name) === null)
   const originCheck = useDomainCheck('origin_url', origin, originProblem(origin, name) === null)
   const add = useMutation({
@@ -125,6 +132,11 @@ function SiteStep() {
             {...form.getInputProps('site')}
           />
           <CheckResult {...nameCheck} />
+          {leftOut !== null && (
+            <Note size="sm" role="status">
+              A site is all pages of its name: <code>{leftOut}</code> is left out.
+            </Note>
+          )}
           <TextInput
             label="Origin"
             description="The URL of the server of your site, under a name that will not change"
@@ -175,6 +187,7 @@ function WithDomain({ name, step }: { name: string; step: AddStep }) {
 function WayStep({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const { way, isBusy, choose } = useWay(domain)
+  const [, navigate] = useLocation()
   return (
     <Stack gap="lg">
       <div className="sheet">
@@ -182,9 +195,7 @@ function WayStep({ domain }: { domain: DomainWithSettings }) {
       </div>
       <HomePage domain={name} />
       <Foot name={name}>
-        <Button component={Link} href={addPath(name, 'connect')}>
-          Go on
-        </Button>
+        <Button onClick={() => navigate(addPath(name, 'connect'))}>Go on</Button>
       </Foot>
     </Stack>
   )

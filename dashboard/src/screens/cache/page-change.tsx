@@ -153,8 +153,8 @@ function AfterRender(props: { domain: DomainWithSettings; pages: number; staysSt
           that request one of them are served first.
         </List.Item>
         <List.Item>
-          Up to {counted(pages, 'render')} count against the month: {count(domain.renders_used)} of{' '}
-          {count(domain.monthly_render_limit)} are used.
+          Up to {counted(pages, 'render')} {pages === 1 ? 'counts' : 'count'} against the month:{' '}
+          {count(domain.renders_used)} of {count(domain.monthly_render_limit)} are used.
         </List.Item>
         <List.Item>
           {staysStored

@@ -1,6 +1,7 @@
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Group, Text, TextInput } from '@mantine/core'
 import type { IntegrationCheck } from '@prepaint/contract/api/fronts.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { domainUrl, integrationQuery, integrationsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
@@ -8,9 +9,12 @@ import { notifyFailed } from '../../parts/notifications.tsx'
 /** Asks the site as a crawler does, and says how the request arrived. */
 export function CheckNow({ domain }: { domain: string }) {
   const queries = useQueryClient()
+  const [via, setVia] = useState('')
   const check = useMutation({
-    mutationFn: () =>
-      request<{ check: IntegrationCheck }>('POST', `${domainUrl(domain)}/integration/check`, { body: {} }),
+    mutationFn: () => {
+      const body = { via: via.trim() || undefined }
+      return request<{ check: IntegrationCheck }>('POST', `${domainUrl(domain)}/integration/check`, { body })
+    },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: integrationQuery(domain).queryKey })
       await queries.invalidateQueries({ queryKey: integrationsQuery.queryKey })
@@ -18,7 +22,18 @@ export function CheckNow({ domain }: { domain: string }) {
     onError: (error) => notifyFailed('The site could not be checked', error),
   })
   return (
-    <Group gap="sm">
+    <Group gap="sm" align="end">
+      <TextInput
+        label="Ask at this address"
+        description="Empty: where the DNS points"
+        placeholder="http://203.0.113.7"
+        size="xs"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        value={via}
+        onChange={(event) => setVia(event.currentTarget.value)}
+      />
       <Button variant="default" size="xs" loading={check.isPending} onClick={() => check.mutate()}>
         Check now
       </Button>

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { crawlerCommand, recordsFor } from './dns-records.ts'
-import { asciiName, domainProblem, originCheck, originProblem, pastedName } from './domain-fields.ts'
+import {
+  asciiName,
+  domainProblem,
+  originCheck,
+  originProblem,
+  pastedName,
+  pastedPath,
+} from './domain-fields.ts'
 
 it('a domain name is refused while typing only if the server refuses it too, and normalised like there', () => {
   const names = ['www.example.com', 'EXAMPLE.com', 'bücher.example', 'example.com.', ' shop.example.com ']
@@ -85,4 +92,12 @@ it('a pasted address becomes the name of the site', () => {
   }
   assert.equal(pastedName('https://müller.example/'), 'xn--mller-kva.example')
   assert.deepEqual(['not a name', 'a@b.com', ''].map(pastedName), ['not a name', 'a@b.com', ''])
+})
+
+it('what a pasted address has after its name is said to be left out', () => {
+  assert.equal(pastedPath('https://www.x.com/de'), '/de')
+  assert.equal(pastedPath('x.com/shop?a=1#b'), '/shop?a=1#b')
+  for (const text of ['https://www.x.com/', 'x.com', '', 'a@b.com/x', 'not a name/x']) {
+    assert.equal(pastedPath(text), null, text)
+  }
 })

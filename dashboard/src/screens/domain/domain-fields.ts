@@ -25,6 +25,15 @@ export function pastedName(raw: string): string {
   return isName ? url.hostname.replace(/\.$/, '') : text
 }
 
+/** What an address has after its name, and `pastedName` leaves out: `/de` of `https://www.x.com/de`. Null: nothing. */
+export function pastedPath(raw: string): string | null {
+  const text = raw.trim()
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
+  if (url === null || /[\s@]/.test(text)) return null
+  const rest = `${url.pathname}${url.search}${url.hash}`
+  return rest === '/' ? null : rest
+}
+
 /** Returns the name in lower case and punycode, as the server stores it, or null if it is not a name. */
 export function asciiName(name: string): string | null {
   const url = URL.parse(`https://${name.trim()}`)

@@ -194,7 +194,15 @@ function RenderTable({ domain, renders }: { domain: string; renders: readonly Re
         </Anchor>
       ),
     },
-    { title: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+    {
+      title: 'Outcome',
+      cell: ({ outcome, detail }) => (
+        <>
+          <OutcomeBadge outcome={outcome} />
+          {detail !== null && <Note className="break">{detail}</Note>}
+        </>
+      ),
+    },
     { title: 'Time', cell: ({ ended_at: at }) => <TimeText at={at} /> },
     {
       title: 'Duration',

@@ -9,7 +9,7 @@ import { Empty } from '../../parts/states.tsx'
 import { type Difference, differences, type Stretch, textDifference } from './differences.ts'
 import type { ViewProps } from './inspection.tsx'
 
-export function History({ page: { history } }: ViewProps) {
+export function History({ page: { history, stored } }: ViewProps) {
   const [newer, setNewer] = useState(0)
   const after = history[newer]
   const before = history[newer + 1]
@@ -26,8 +26,9 @@ export function History({ page: { history } }: ViewProps) {
     return (
       <div className="sheet">
         <Empty title="No change yet">
-          The only known version was rendered {ago(after.rendered_at)}. The next different version is compared
-          with it here.
+          {stored !== null && `Last rendered ${ago(stored.rendered_at)}, `}
+          {stored === null ? 'Unchanged' : 'unchanged'} since the only known version was rendered{' '}
+          {ago(after.rendered_at)}. The next different version is compared with it here.
         </Empty>
       </div>
     )

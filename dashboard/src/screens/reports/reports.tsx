@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { tagsQuery } from '../../api/portfolio-queries.ts'
+import { domainsQuery } from '../../api/queries.ts'
 import { monthlyReportQuery } from '../../api/report-queries.ts'
 import { useRights } from '../../api/rights.ts'
 import type { MadeShareLink, MonthlyReport } from '../../api/types.ts'
@@ -20,7 +21,8 @@ import classes from './reports.module.css'
 export default function Reports({ month }: { month: string | null }) {
   const search = new URLSearchParams(useSearch())
   const tag = search.get('tag')
-  const report = useQuery(monthlyReportQuery({ month, tag, domains: search.get('domains') }))
+  const named = search.get('domains')
+  const report = useQuery(monthlyReportQuery({ month, tag, domains: named }))
   const weekly = (
     <Anchor component={Link} href={ROUTES.report} className={classes.noPrint}>
       Weekly report
@@ -35,7 +37,7 @@ export default function Reports({ month }: { month: string | null }) {
               <FirstReport running={shown.months[0]!} />
             ) : (
               <>
-                <Choices report={shown} tag={tag} />
+                <Choices report={shown} tag={tag} named={named} />
                 <MonthReport report={shown} />
               </>
             )
@@ -67,8 +69,11 @@ function FirstReport({ running }: { running: string }) {
   )
 }
 
-function Choices({ report, tag }: { report: MonthlyReport; tag: string | null }) {
+/** `named`: the sites of the address, if there are any. */
+function Choices(props: { report: MonthlyReport; tag: string | null; named: string | null }) {
+  const { report, tag, named: ofSites } = props
   const may = useRights()
+  const sites = useQuery(domainsQuery).data?.map(({ custom_domain: name }) => name) ?? []
   const tags = useQuery({ ...tagsQuery, enabled: may('listTags') })
   const [, navigate] = useLocation()
   const { month, months } = report
@@ -83,7 +88,7 @@ function Choices({ report, tag }: { report: MonthlyReport; tag: string | null })
         label="Month"
         data={months.includes(month) ? named : [{ value: month, label: monthName(month) }, ...named]}
         value={month}
-        onChange={(event) => navigate(reportPath(event.currentTarget.value, tag))}
+        onChange={(event) => navigate(reportPath(event.currentTarget.value, tag, ofSites))}
       />
       {(names.length > 0 || tag !== null) && (
         <NativeSelect
@@ -91,6 +96,17 @@ function Choices({ report, tag }: { report: MonthlyReport; tag: string | null })
           data={[{ value: '', label: 'All sites' }, ...new Set(tag === null ? names : [tag, ...names])]}
           value={tag ?? ''}
           onChange={(event) => navigate(reportPath(month, event.currentTarget.value || null))}
+        />
+      )}
+      {(sites.length > 1 || ofSites !== null) && (
+        <NativeSelect
+          label="Site"
+          data={[
+            { value: '', label: 'All sites' },
+            ...new Set(ofSites === null ? sites : [ofSites, ...sites]),
+          ]}
+          value={ofSites ?? ''}
+          onChange={(event) => navigate(reportPath(month, null, event.currentTarget.value || null))}
         />
       )}
       <Button variant="default" onClick={() => window.print()}>

@@ -110,7 +110,7 @@ function PathsPage({ form, domain }: SectionProps) {
         lead="Only the first matching rule applies. * matches any characters."
       >
         <RuleRows form={form} />
-        <TryRules form={form} name={domain.custom_domain} />
+        <TryRules form={form} domain={domain} />
       </Section>
     </>
   )

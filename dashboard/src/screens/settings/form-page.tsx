@@ -59,7 +59,19 @@ export function FormPage({ domain, page, Sections }: Props) {
         {save.data !== undefined && !isDirty && <UnusedRules saved={save.data} />}
       </EditForm>
       {versions !== null && <Versions domain={domain.custom_domain} {...versions} isOff={isDirty} />}
-      {asked !== null && (
+      {asked !== null && page === 'site' && (
+        <ConfirmDialog
+          title={`Pause ${domain.custom_domain}?`}
+          label="Pause and save"
+          run={() => save.mutateAsync(asked)}
+          onClose={() => setAsked(null)}
+        >
+          From the next request on, crawlers get what the origin answers, like people: pages that need
+          JavaScript may be empty for them. Nothing is rendered until you switch the site on again. Stored
+          pages are kept.
+        </ConfirmDialog>
+      )}
+      {asked !== null && page !== 'site' && (
         <ConfirmDialog
           title="Shut out search engines?"
           label="Save anyway"
@@ -167,7 +179,8 @@ function useSettingsForm(domain: DomainWithSettings, page: SettingsPage) {
     },
   })
   const submit = form.onSubmit((values) => {
-    if (page === 'crawlers' && shutsOutSearch(values.policy, domain.settings)) setAsked(values)
+    const pauses = page === 'site' && domain.is_active && !values.isActive
+    if (pauses || (page === 'crawlers' && shutsOutSearch(values.policy, domain.settings))) setAsked(values)
     else save.mutate(values)
   }, seekError)
   return { form, save, asked, setAsked, submit }

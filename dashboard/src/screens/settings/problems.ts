@@ -130,6 +130,9 @@ function ruleProblem(at: number, { path, message }: Problem, form: SettingsForm)
   if (field.kind === 'hours') return { field: place, text: rangeText('fresh_seconds', HOUR_SECONDS) }
   const noun = field.noun ?? field.label
   const value = valueAt(fieldsOf(form.rules[at]?.json ?? ''), field.place)
+  if (field.place === 'path' && (value === undefined || value === '')) {
+    return { field: place, text: 'Enter a path' }
+  }
   const named = typeof entry === 'number' && Array.isArray(value) ? value[entry] : entry
   const subject = named == null ? noun : `${noun} ${named}`
   return { field: place, text: `${subject} ${inWords(message)}` }

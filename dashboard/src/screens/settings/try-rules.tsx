@@ -1,12 +1,11 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
 import { Alert, Button, Group, Stack, Text, Textarea, Title } from '@mantine/core'
-import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { ruleTryQuery, ruleTryUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import type { RuleTry } from '../../api/types.ts'
+import type { DomainWithSettings, RuleTry } from '../../api/types.ts'
 import { categoryLabel } from '../../crawler-categories.ts'
 import { DEVICES } from '../../devices.ts'
 import { counted, milliseconds } from '../../format.ts'
@@ -17,22 +16,24 @@ import { useSeekError } from '../../parts/seek-error.ts'
 import { Refusal, Trouble } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
 import classes from '../page/inspection.module.css'
+import type { SectionProps } from './form-page.tsx'
+import { freshnessChanges, ruleAt } from './freshness-change.ts'
 import { shownProblem } from './problems.ts'
-import { lines, ruleOf, type SettingsForm } from './values.ts'
+import { lines, type Rule, ruleOf, type SettingsForm } from './values.ts'
 
 type TriedPage = RuleTry['pages'][number]
 type TriedDifference = TriedPage['differences'][number]
 
 /** Renders pages under the rules of the form, before they are saved. */
-export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
-  const { rules } = form.values
+export function TryRules({ form, domain }: SectionProps) {
+  const name = domain.custom_domain
   const [paths, setPaths] = useState('')
   const seekError = useSeekError()
   const ask = useMutation({
-    mutationFn: () => {
+    mutationFn: (tried: readonly Rule[]) => {
       const wanted = lines(paths)
       // Without paths, the server takes those that crawlers asked for most.
-      const body = { rules: rules.map(ruleOf), paths: wanted.length === 0 ? undefined : wanted }
+      const body = { rules: tried, paths: wanted.length === 0 ? undefined : wanted }
       return request<{ id: string }>('POST', ruleTryUrl(name), { body })
     },
     onError: (error) => {
@@ -43,7 +44,7 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
   const start = () => {
     const { errors } = form.validate()
     if (Object.keys(errors).some((field) => field.startsWith('rules.'))) seekError()
-    else ask.mutate()
+    else ask.mutate(form.values.rules.map(ruleOf))
   }
   const isAtFields = ruleProblems(ask.error, form.values).length > 0
   return (
@@ -64,7 +65,9 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
         </Button>
       </Group>
       {!isAtFields && <Refusal error={ask.error} />}
-      {ask.data !== undefined && <Tried key={ask.data.id} name={name} id={ask.data.id} />}
+      {ask.data !== undefined && (
+        <Tried key={ask.data.id} domain={domain} id={ask.data.id} rules={ask.variables} />
+      )}
     </Stack>
   )
 }
@@ -77,12 +80,18 @@ function ruleProblems(error: unknown, values: SettingsForm) {
   )
 }
 
-function Tried({ name, id }: { name: string; id: string }) {
+/** `rules`: what is tried. */
+function Tried(props: { domain: DomainWithSettings; id: string; rules: readonly Rule[] }) {
+  const { domain, id, rules } = props
+  const name = domain.custom_domain
+  const { settings } = domain
   const found = useQuery(ruleTryQuery(name, id))
   if (found.data === undefined) return found.error === null ? null : <Trouble query={found} />
   const { state, pages } = found.data
+  const freshnessOf = ({ rule_before: before, rule_after: after }: TriedPage) =>
+    freshnessChanges(ruleAt(settings.rules, before), ruleAt(rules, after), settings)
   const ended = pages.filter(({ outcome }) => outcome !== null)
-  const differing = ended.filter(({ differences }) => differences.length > 0)
+  const differing = ended.filter((page) => page.differences.length > 0 || freshnessOf(page).length > 0)
   return (
     <section aria-label="What the rules change">
       <Stack gap="md">
@@ -93,20 +102,21 @@ function Tried({ name, id }: { name: string; id: string }) {
         </Note>
         {pages.map((page, place) =>
           page.outcome === null ? null : (
-            <PageTried key={page.path} page={page} url={`${ruleTryUrl(name)}/${id}/${place}`} />
+            <PageTried
+              key={page.path}
+              page={page}
+              freshness={freshnessOf(page)}
+              url={`${ruleTryUrl(name)}/${id}/${place}`}
+            />
           ),
-        )}
-        {state === 'done' && (
-          <Group>
-            <Button type="submit">Save these rules</Button>
-          </Group>
         )}
       </Stack>
     </section>
   )
 }
 
-function PageTried({ page, url }: { page: TriedPage; url: string }) {
+function PageTried(props: { page: TriedPage; freshness: readonly string[]; url: string }) {
+  const { page, freshness, url } = props
   const { path, category, variant, ms, differences, pictures } = page
   return (
     <Stack gap="xs">
@@ -120,7 +130,14 @@ function PageTried({ page, url }: { page: TriedPage; url: string }) {
           {ms !== null && ` Rendered in ${milliseconds(ms)}.`}
         </Note>
       </Group>
-      {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
+      {differences.length === 0 && (
+        <Text size="sm">Crawlers get the same {freshness.length === 0 ? '' : 'page '}as now.</Text>
+      )}
+      {freshness.map((change) => (
+        <Text key={change} size="sm">
+          {change}
+        </Text>
+      ))}
       {pictures.length > 0 && (
         <div className={classes.sides}>
           {pictures.map((side) => (

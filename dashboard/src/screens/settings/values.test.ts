@@ -176,6 +176,12 @@ describe('the settings form', () => {
     assert.deepEqual(problemsOf({ rules }), { 'rules.1.path': 'Path must start with /' })
   })
 
+  it('asks for the path of a rule that has none', () => {
+    for (const json of ['{"path":"","action":"pass"}', '{"action":"pass"}']) {
+      assert.deepEqual(problemsOf({ rules: [{ key: 'a', json }] }), { 'rules.0.path': 'Enter a path' })
+    }
+  })
+
   it('names the entry of a list in a rule, and the field of a rule that does nothing', () => {
     const problemsOfRule = (rule: object) => problemsOf({ rules: [{ key: 'a', json: JSON.stringify(rule) }] })
     assert.deepEqual(Object.keys(problemsOfRule({ path: '/a' })), ['rules.0.action'])

@@ -123,7 +123,7 @@ export type SendBulk = (
 ) => Promise<BulkResult[]>
 
 /** Sends bulk actions, and says what became of them. */
-function useBulk(sites: readonly PortfolioDomain[]) {
+export function useBulk(sites: readonly PortfolioDomain[]) {
   const queries = useQueryClient()
   const send: SendBulk = async (body) => {
     const { results } = await request<{ results: BulkResult[] }>('POST', '/api/bulk', { body })

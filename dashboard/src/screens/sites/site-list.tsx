@@ -1,7 +1,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows of a table element cannot be left undrawn.
 // biome-ignore-all lint/a11y/useFocusableInteractive: the link of a row has the focus, not the row.
 import type { PortfolioSort } from '@prepaint/contract/portfolio-orders.ts'
-import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { PortfolioDomain } from '../../api/types.ts'
 import { between } from '../cache/selection.ts'
 import { groupsOf } from './site-groups.ts'
@@ -61,6 +61,23 @@ export function SiteList(props: Props) {
     event.preventDefault()
   }
 
+  useEffect(() => {
+    const take = (event: globalThis.KeyboardEvent) => {
+      if (!FIRST_KEYS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.key === 'x' && latest.current.onSelect === null) return
+      // Fields, menus and dialogs have keys of their own.
+      const { activeElement } = document
+      if (activeElement !== document.body && activeElement?.id !== 'main') return
+      const row = firstInSight(box.current)
+      if (row === null) return
+      event.preventDefault()
+      row.querySelector<HTMLElement>('a')?.focus()
+      if (event.key === 'x') toggle(Number(row.dataset['at']), false)
+    }
+    document.addEventListener('keydown', take)
+    return () => document.removeEventListener('keydown', take)
+  }, [toggle])
+
   const rowOf = (site: PortfolioDomain, at: number) => (
     <SiteRow
       key={site.id}
@@ -94,6 +111,16 @@ export function SiteList(props: Props) {
       )}
     </div>
   )
+}
+
+/** They take the first row while no row has the focus. */
+const FIRST_KEYS: readonly string[] = ['ArrowDown', 'ArrowUp', 'x']
+
+function firstInSight(list: HTMLElement | null): HTMLElement | null {
+  const head = list?.querySelector('[role=columnheader]')?.parentElement
+  const top = Math.max(0, head?.getBoundingClientRect().bottom ?? 0)
+  const rows = [...(list?.querySelectorAll<HTMLElement>('[data-at]') ?? [])]
+  return rows.find((row) => row.getBoundingClientRect().top >= top) ?? null
 }
 
 function Groups(props: {

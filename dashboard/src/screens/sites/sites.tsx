@@ -8,7 +8,7 @@ import { useLocation } from 'wouter'
 import { portfolioQuery, portfolioUrl, type SiteFilter, tagsQuery } from '../../api/portfolio-queries.ts'
 import { useRights } from '../../api/rights.ts'
 import { useMe } from '../../api/session.ts'
-import type { Portfolio } from '../../api/types.ts'
+import type { Portfolio, PortfolioDomain } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { useAddressed } from '../../parts/addressed.ts'
 import { Page } from '../../parts/page.tsx'
@@ -35,6 +35,7 @@ const SiteSteps = lazy(async () => ({
 /** Menus are loaded when the first one opens. */
 const MoreMenu = lazy(async () => ({ default: (await import('./site-menus.tsx')).MoreMenu }))
 const SiteMenu = lazy(async () => ({ default: (await import('./site-menus.tsx')).SiteMenu }))
+const SiteTags = lazy(async () => ({ default: (await import('./site-menus.tsx')).SiteTags }))
 
 /** What is open over the list. */
 export type Opened = 'import' | 'templates' | null
@@ -52,7 +53,7 @@ export default function Sites() {
   return (
     <Page
       title="Sites"
-      lead={<Lead data={portfolio.data} filter={filter} />}
+      lead={<Lead data={portfolio.data} />}
       actions={
         !isEmpty && (
           <Actions add={add} filter={filter} isLoaded={portfolio.data !== undefined} onOpen={setOpened} />
@@ -75,9 +76,9 @@ export default function Sites() {
   )
 }
 
-/** The sum of all sites is known without a filter only. */
-function Lead({ data, filter }: { data: Portfolio | undefined; filter: SiteFilter }) {
-  if (data === undefined || data.counts.all === 0 || isFiltered(filter) || data.next !== null) {
+/** The sum of the sites that are shown; with more than are shown it is not known. */
+function Lead({ data }: { data: Portfolio | undefined }) {
+  if (data === undefined || data.domains.length === 0 || data.next !== null) {
     return 'Crawlers of these sites get rendered pages.'
   }
   return weekText(data.domains)
@@ -163,6 +164,7 @@ const MOST_SELECTED = 1_000
 
 function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter; change: Change }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [tagged, setTagged] = useState<PortfolioDomain | null>(null)
   const may = useRights()
   const { domains } = data
   // Only what is shown is acted on.
@@ -188,7 +190,7 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
           onSelect={may('bulk') ? setSelected : null}
           menu={(site, close) => (
             <Suspense fallback={null}>
-              <SiteMenu site={site} close={close} onSelect={setSelected} />
+              <SiteMenu site={site} close={close} onSelect={setSelected} onTags={() => setTagged(site)} />
             </Suspense>
           )}
         />
@@ -199,6 +201,11 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
       {only !== undefined && (
         <Suspense fallback={null}>
           <SiteSteps name={only.custom_domain} />
+        </Suspense>
+      )}
+      {tagged !== null && (
+        <Suspense fallback={null}>
+          <SiteTags site={tagged} onClose={() => setTagged(null)} />
         </Suspense>
       )}
       {chosen.length > 0 && (
@@ -229,7 +236,8 @@ function Filters({
   filter: SiteFilter
   change: Change
 }) {
-  const tags = useQuery(tagsQuery)
+  const mayTags = useRights()('listTags')
+  const tags = useQuery({ ...tagsQuery, enabled: mayTags })
   return (
     <div className={classes.filters}>
       <div className={classes.counts}>
@@ -258,7 +266,7 @@ function Filters({
         ))}
       </div>
       <div className={classes.finders}>
-        <SearchField value={filter.search} onChange={(search) => change({ search })} />
+        <SearchField hasTags={mayTags} value={filter.search} onChange={(search) => change({ search })} />
         {((tags.data?.length ?? 0) > 0 || filter.tag !== null) && (
           <NativeSelect
             className={classes.select}
@@ -295,7 +303,8 @@ function Filters({
 
 const TYPING_MS = 150
 
-function SearchField({ value, onChange }: { value: string; onChange: (search: string) => void }) {
+function SearchField(props: { hasTags: boolean; value: string; onChange: (search: string) => void }) {
+  const { hasTags, value, onChange } = props
   const [text, setText] = useState(value)
   const field = useRef<HTMLInputElement>(null)
   const later = useDebouncedCallback((search: string) => onChange(search.trim()), TYPING_MS)
@@ -322,7 +331,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (search: st
       type="search"
       aria-label="Search sites"
       aria-keyshortcuts="/"
-      placeholder="Name or tag"
+      placeholder={hasTags ? 'Name or tag' : 'Name'}
       autoComplete="off"
       spellCheck={false}
       value={text}

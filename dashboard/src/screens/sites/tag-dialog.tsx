@@ -45,6 +45,8 @@ export function TagDialog(props: { sites: readonly PortfolioDomain[]; onClose: (
           onChange={(given) =>
             setTags(uniqueTags(given.map((tag) => tag.trim()).filter((tag) => tag !== '')))
           }
+          // Without text, Enter would send the form.
+          onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
           splitChars={[',', ';']}
           maxTags={20}
           error={problem === null ? undefined : `Tags ${problem}`}
@@ -57,6 +59,7 @@ export function TagDialog(props: { sites: readonly PortfolioDomain[]; onClose: (
             label="Remove from the sites that have them"
             data={some}
             value={removed}
+            onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
             onChange={(given) => setRemoved(given.filter((tag) => hasTag(some, tag)))}
             maxTags={20}
           />

@@ -121,6 +121,9 @@ export default function Templates({ onClose }: { onClose: () => void }) {
   )
 }
 
+/** Of more sites, a part of the name finds one. */
+const MANY_SITES = 10
+
 /** Offers all sites, whatever the list shows. `first`: the one that is chosen at first. */
 function MakeTemplate({ first, onClose }: { first: string | null; onClose: () => void }) {
   const queries = useQueryClient()
@@ -128,6 +131,9 @@ function MakeTemplate({ first, onClose }: { first: string | null; onClose: () =>
   const names = domains.data?.map(({ custom_domain: each }) => each).toSorted() ?? []
   const [chosen, setSite] = useState(first)
   const site = chosen ?? names[0] ?? ''
+  const [search, setSearch] = useState('')
+  const sought = search.trim().toLowerCase()
+  const found = names.filter((each) => each.includes(sought))
   const [name, setName] = useState('')
   const [parts, setParts] = useState<readonly PartName[]>(FIRST_PARTS)
   const make = useMutation({
@@ -159,9 +165,25 @@ function MakeTemplate({ first, onClose }: { first: string | null; onClose: () =>
         autoComplete="off"
         data-autofocus
       />
+      {names.length > MANY_SITES && (
+        <TextInput
+          type="search"
+          label="Find a site"
+          autoComplete="off"
+          spellCheck={false}
+          value={search}
+          error={found.length === 0 && 'No site has this in its name.'}
+          onChange={(event) => {
+            const text = event.currentTarget.value
+            setSearch(text)
+            const first = names.find((each) => each.includes(text.trim().toLowerCase()))
+            if (first !== undefined && !site.includes(text.trim().toLowerCase())) setSite(first)
+          }}
+        />
+      )}
       <NativeSelect
         label="Settings of"
-        data={names}
+        data={found.length === 0 ? [site] : found}
         value={site}
         onChange={(event) => setSite(event.currentTarget.value)}
       />
@@ -216,6 +238,7 @@ export function ApplyTemplate(props: {
   })
   const list = templates.data ?? []
   if (isMaking) return <MakeTemplate first={namesOf(sites)[0] ?? null} onClose={() => setMaking(false)} />
+  const chosen = list.find((each) => `${each.id}` === id)
   if (templates.data !== undefined && list.length === 0) {
     return (
       <Dialog title="No template yet" onClose={onClose}>
@@ -234,38 +257,39 @@ export function ApplyTemplate(props: {
       </Dialog>
     )
   }
+  const choice = (
+    <NativeSelect
+      label="Template"
+      description={chosen === undefined ? undefined : `Its settings: ${partsOf(chosen)}`}
+      value={id}
+      onChange={(event) => setId(event.currentTarget.value)}
+      data={[
+        { value: '', label: 'Choose a template' },
+        ...list.map((each) => ({ value: `${each.id}`, label: each.name })),
+      ]}
+      data-autofocus
+    />
+  )
   return (
     <FormDialog
       title={`Copy a template to ${counted(sites.length, 'site')}`}
-      label={applyLabel(preview.data === undefined ? null : changed.length)}
-      isOff={preview.data === undefined}
+      label={applyLabel(changed.length)}
+      isOff={changed.length === 0}
       sent={apply}
       onSubmit={() => {
         if (changed.length > 0) apply.mutate()
-        else if (preview.data !== undefined) onClose()
       }}
       onClose={onClose}
     >
-      <NativeSelect
-        label="Template"
-        value={id}
-        onChange={(event) => setId(event.currentTarget.value)}
-        data={[
-          { value: '', label: 'Choose a template' },
-          ...list.map((each) => ({ value: `${each.id}`, label: each.name })),
-        ]}
-        data-autofocus
-      />
+      {choice}
       <Refusal error={preview.error} />
       {preview.data !== undefined && <PreviewText all={preview.data.domains} changed={changed} />}
     </FormDialog>
   )
 }
 
-/** Null: not known yet. */
-function applyLabel(changed: number | null): string {
-  if (changed === null) return 'Change the sites'
-  return changed === 0 ? 'Close' : `Change ${counted(changed, 'site')}`
+function applyLabel(changed: number): string {
+  return changed === 0 ? 'Change the sites' : `Change ${counted(changed, 'site')}`
 }
 
 const SHOWN = 5
