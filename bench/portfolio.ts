@@ -136,7 +136,7 @@ async function scrollList({ api }: NodeProcess): Promise<number[][]> {
     await context.addCookies([{ name: 'prepaint-session', value: await sessionToken(), url: api }])
     const page = await context.newPage()
     await page.goto(`${api}/domains`)
-    await page.waitForFunction(`document.querySelectorAll('[data-at]').length === ${sites}`)
+    await page.locator(`[data-at="${sites - 1}"]`).waitFor({ state: 'attached' })
     await sleep(SETTLE_MS)
     const passes: number[][] = []
     for (let at = 0; at < Number(values.passes); at++) passes.push(await scrollOnce(page))
