@@ -71,11 +71,11 @@ function PauseWarning({ domain }: { domain: string }) {
       <Text size="sm">
         While the site is paused, crawlers see pages before their JavaScript has run, which may be empty. This
         takes no page out of search. To do that, answer{' '}
-        <Anchor component={Link} href={settingsPath(domain, 'paths', 'rules')}>
+        <Anchor component={Link} href={settingsPath(domain, 'paths', 'rules')} underline="always">
           410 by a path rule
         </Anchor>
         , or{' '}
-        <Anchor component={Link} href={settingsPath(domain, 'crawlers', 'categories')}>
+        <Anchor component={Link} href={settingsPath(domain, 'crawlers', 'categories')} underline="always">
           block kinds of crawlers
         </Anchor>
         .
@@ -90,7 +90,11 @@ function FreshnessPage({ form, domain }: SectionProps) {
       <Stack className="form">
         <SettingInputs form={form} domain={domain} page="freshness" />
         <Text size="sm">
-          <Anchor component={Link} href={settingsPath(domain.custom_domain, 'paths', 'rules')}>
+          <Anchor
+            component={Link}
+            href={settingsPath(domain.custom_domain, 'paths', 'rules')}
+            underline="always"
+          >
             Freshness of single paths
           </Anchor>{' '}
           is set by rules.
