@@ -186,42 +186,6 @@ it('200: a site whose people come is not to set up, and one whose front asks for
   assert.deepEqual(states, ['setup', 'ok'])
 })
 
-it('200: a site that was asked for with a Host header is to set up until its DNS leads here', async () => {
-  const owner = await api.account()
-  for (const [name, dns] of [
-    ['none.led.example.com', 'no-record'],
-    ['other.led.example.com', 'elsewhere'],
-    ['here.led.example.com', 'reaches-us'],
-    ['unknown.led.example.com', 'not-checked'],
-    ['lost.led.example.com', 'elsewhere'],
-    ['front.led.example.com', 'elsewhere'],
-    ['demo-led.localhost', 'no-record'],
-  ] as const) {
-    const { id } = await api.domain(owner, name)
-    await isSeen(id, name.startsWith('front') ? 'middleware' : 'proxy')
-    await api.pool.query(
-      `insert into dns_look (domain_id, state, addresses, checked_at) values ($1, $2, '{192.0.2.7}', now())`,
-      [id, dns],
-    )
-    if (name.startsWith('lost')) await incident(owner, id, 'dns_lost')
-  }
-  await change(owner, 'front.led.example.com', { settings: { way: 'middleware' } })
-  const states = (await list(owner, '?sort=name')).domains.map(({ custom_domain, state, reasons }) => [
-    custom_domain.split('.')[0],
-    state,
-    ...reasons.map(({ text }) => text),
-  ])
-  assert.deepEqual(states, [
-    ['demo-led', 'ok'],
-    ['front', 'ok'],
-    ['here', 'ok'],
-    ['lost', 'trouble', 'dns_lost since ten'],
-    ['none', 'setup', 'The name has no DNS record yet.'],
-    ['other', 'setup', 'The DNS points to 192.0.2.7.'],
-    ['unknown', 'ok'],
-  ])
-})
-
 it('200: search in names and tags, tag, way, sort and parts', async () => {
   const owner = await api.account()
   for (const [name, visits] of [

@@ -72,12 +72,9 @@ const PORTFOLIO = `
          case when a.way = 'dns' then t.not_after end as "certificateEndsAt", coalesce(w.incidents, '[]') as incidents,
          o.state as "proofState", o.served as "isServed", o.deadline as "proofDeadline", o.missed_at as "proofMissedAt",
          n.state as "dnsState", n.addresses as "dnsAddresses",
-         -- Requests of people count where no front has asked for pages. A request with a Host header comes before the DNS
-         -- leads here. Names under .localhost are loopback on each machine, without a DNS record.
+         -- Requests of people count where the DNS leads here, and no front has asked for pages.
          case a.way when 'middleware' then middleware.domain_id is not null
-                    else (proxy.domain_id is not null or (h.live_at is not null and middleware.domain_id is null))
-                         and (n.state is null or n.state in ('reaches-us', 'not-checked')
-                              or a.custom_domain like '%.localhost') end as "isSeen"
+                    else proxy.domain_id is not null or (h.live_at is not null and middleware.domain_id is null) end as "isSeen"
     from asked a
     left join visited v on v.domain_id = a.id
     left join rendered r on r.domain_id = a.id
@@ -231,9 +228,7 @@ function reasonsOf(row: Row, { publicUrl, nowMs }: PortfolioView): JudgedReason[
       isTrouble: false,
     })
   }
-  // The incident says that the DNS pointed here before.
-  const hasLostDns = row.incidents.some(({ kind }) => kind === 'dns_lost')
-  if ((!row.isSeen && !hasLostDns) || row.isServed === false) {
+  if (!row.isSeen || row.isServed === false) {
     const since = row.created_at.toISOString()
     reasons.push({ kind: 'not_set_up', text: setupText(row), since, url, isTrouble: false })
   }
