@@ -49,7 +49,8 @@ const PATTERNS: [rule: string, pattern: RegExp, allowed: string[]][] = [
     'one way out: only packages/outbound opens connections',
     /\b(?:net|tls|http2)\.(?:connect|createConnection)\(|\bhttps?\.(?:request|get)\(|(?<![.\w])fetch\(|new (?:https?\.)?Agent\(/,
     [
-      // The demo and the doctor ask their own node, on loopback.
+      // The demo and the doctor ask their own node, on loopback, and the demo its own shop.
+      'bin/cli/demo/origins.ts',
       'bin/cli/demo/steps.ts',
       'bin/cli/doctor/services.ts',
       // Runs in the owner's application, and asks only the Prepaint that its options name.
@@ -257,6 +258,8 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   'packages/service/src/accounts/last-use.ts': words('site_token'),
   // Old counts are deleted with everything else that is kept for a time.
   'packages/service/src/accounts/retention.ts': words('render_count page_spelling'),
+  // The sites of the demo are made as old as the visits that it makes up.
+  'bin/cli/demo/earlier.ts': words('account domain event'),
   // What waited when the backup was made is not delivered again.
   'packages/postgres/src/backup/restore.ts': words('delivery'),
 }
