@@ -129,7 +129,7 @@ it('after a crawler visit the page is listed with its crawler; the former addres
 })
 
 it('the cache is warmed, with progress', async () => {
-  await button('Warm from sitemap').click()
+  await button('Warm the cache').click()
   const asking = dialog(`Warm the cache of ${DOMAIN}?`)
   await asking.getByRole('checkbox', { name: /^Only missing/ }).uncheck()
   await isClean()
@@ -238,7 +238,7 @@ it('a site that is to be paused says what crawlers get then, and how pages leave
   await page.getByRole('switch', { name: 'Active' }).click()
   await visit(`/domains/${DOMAIN}/settings/freshness`)
   await page.getByRole('link', { name: 'Freshness of single paths' }).click()
-  await page.getByRole('heading', { name: 'Path rules' }).waitFor()
+  await page.getByRole('heading', { name: 'Path rules', exact: true }).waitFor()
 })
 
 it('after rules are saved, the bar says how many pages were made under others, and makes them stale', async () => {
