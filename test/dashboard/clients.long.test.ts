@@ -201,8 +201,9 @@ it('a share link by tag shows overview, traffic, incidents and reports under tha
 
 /** The window has the name, logo and icon of the account, and says nothing of ours. */
 async function hasBrandOnly(on: Page, title: string): Promise<void> {
-  await on.getByRole('img', { name: 'Blue Agency' }).waitFor()
+  // The screen before has the logo, too.
   await until('the window has its name', async () => (await on.title()) === title)
+  await on.getByRole('img', { name: 'Blue Agency' }).waitFor()
   assert.match((await on.locator('link[rel=icon]').getAttribute('href')) ?? '', /\/logos\//)
   assert.doesNotMatch(await on.locator('body').innerText(), /Prepaint/)
 }

@@ -25,7 +25,7 @@ export function CheckNow({ domain }: { domain: string }) {
     <Group gap="sm" align="end">
       <TextInput
         label="Ask at this address"
-        description="Empty: where the DNS points"
+        description="Empty: where the name leads"
         placeholder="http://203.0.113.7"
         size="xs"
         autoComplete="off"
