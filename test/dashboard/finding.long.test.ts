@@ -286,6 +286,8 @@ describe('Ctrl K', () => {
   it('finds routes in the reference of the API', async () => {
     await find('purgePages', /purge/)
     await page.waitForURL(/\/docs#\/.*purgePages$/)
+    // The screen that is left aborts what comes while it loads.
+    await page.locator('.opblock').first().waitFor()
   })
 })
 

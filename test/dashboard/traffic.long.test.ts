@@ -221,7 +221,9 @@ describe('the account', () => {
   it('all domains together, and each of them', async () => {
     await open('/traffic')
     await becomes(`document.querySelector('[role=slider] path')`)
-    assert.match(await shown(), /Crawler visits\n13[\s\S]*shop\.example\.com\s+11\s+81\.8%/)
+    await until('figures and sites are there', async () =>
+      /Crawler visits\n13[\s\S]*shop\.example\.com\s+11\s+81\.8%/.test(await shown()),
+    )
   })
 
   it('the plan and its use', async () => {
