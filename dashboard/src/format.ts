@@ -48,6 +48,13 @@ export function difference(now: number, before: number): string {
   return change > 0 ? `${size} more` : `${size} less`
 }
 
+/** Writes `12% more than the week before` or `as many as the week before`; empty where there was nothing before. */
+export function differenceToWeekBefore(now: number, before: number): string {
+  const changed = difference(now, before)
+  if (changed === '') return ''
+  return `${changed} ${changed === 'as many' ? 'as' : 'than'} the week before`
+}
+
 /** Writes `0.07 ms`, `120 ms` or `2.4 s`, or a dash for null. */
 export function milliseconds(ms: number | null): string {
   if (ms === null) return '–'

@@ -141,7 +141,7 @@ async function letSitesFail(
 const TRIES = 60
 const TRY_EVERY_MS = 1_000
 
-/** On a busy machine, pages are stored after the crawler has left. Gives up after a minute. */
+/** On a busy machine, pages are stored after the crawler has left. Gives up a page after a minute. */
 async function waitForPages(host: string, edgeUrl: string): Promise<void> {
   const [{ userAgent }] = CRAWLERS
   for (const page of PAGES) {

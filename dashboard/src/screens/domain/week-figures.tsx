@@ -1,6 +1,6 @@
 import type { PortfolioDomain } from '../../api/types.ts'
 import { crawlerName } from '../../crawler-categories.ts'
-import { count, difference, percent } from '../../format.ts'
+import { count, differenceToWeekBefore, percent } from '../../format.ts'
 import { Tiles } from '../../parts/tiles.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
@@ -8,17 +8,13 @@ import { TimeText } from '../../parts/time-text.tsx'
 export function WeekFigures({ site }: { site: PortfolioDomain }) {
   const { visits, hit_ratio: hits, renders, last_crawler: last } = site
   if (last === null && visits.total === 0) return null
-  const changed = difference(visits.total, visits.before)
   return (
     <Tiles
       tiles={[
         {
           name: 'Crawler visits in 7 days',
           value: count(visits.total),
-          note:
-            changed === ''
-              ? 'none in the week before'
-              : `${changed} than the week before`.replace('as many than', 'as many as'),
+          note: differenceToWeekBefore(visits.total, visits.before) || 'none in the week before',
         },
         { name: 'Hit ratio', value: percent(hits), note: 'of page visits in 7 days' },
         {

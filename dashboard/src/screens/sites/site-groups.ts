@@ -1,6 +1,6 @@
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import type { PortfolioDomain } from '../../api/types.ts'
-import { count, difference } from '../../format.ts'
+import { count, differenceToWeekBefore } from '../../format.ts'
 
 type Group = { title: string; sites: PortfolioDomain[] }
 
@@ -59,9 +59,7 @@ export function shortDifference(now: number, before: number): string {
 export function weekText(sites: readonly PortfolioDomain[]): string {
   const now = sites.reduce((sum, { visits }) => sum + visits.total, 0)
   const before = sites.reduce((sum, { visits }) => sum + visits.before, 0)
-  const changed = difference(now, before)
+  const changed = differenceToWeekBefore(now, before)
   const visits = `${count(now)} ${now === 1 ? 'visit' : 'visits'} of crawlers in 7 days`
-  return changed === ''
-    ? visits
-    : `${visits}, ${changed} than the week before`.replace('as many than', 'as many as')
+  return changed === '' ? visits : `${visits}, ${changed}`
 }

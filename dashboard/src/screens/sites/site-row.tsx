@@ -5,7 +5,7 @@ import { type MouseEvent, memo } from 'react'
 import { Link } from 'wouter'
 import type { PortfolioDomain } from '../../api/types.ts'
 import { crawlerName } from '../../crawler-categories.ts'
-import { ago, compact, count, difference, exactTime, percent } from '../../format.ts'
+import { ago, compact, count, differenceToWeekBefore, exactTime, percent } from '../../format.ts'
 import { domainPath } from '../../route-map.ts'
 import { capitalised, shortDifference } from './site-groups.ts'
 import classes from './sites.module.css'
@@ -173,9 +173,8 @@ function Sparkline({ days }: { days: readonly number[] }) {
 }
 
 function visitsTitle({ total, before }: PortfolioDomain['visits']): string {
-  const changed = difference(total, before)
-  const more = changed === '' ? '' : `, ${changed} than the week before`.replace('as many than', 'as many as')
-  return `${count(total)} visits in 7 days${more}`
+  const changed = differenceToWeekBefore(total, before)
+  return `${count(total)} visits in 7 days${changed === '' ? '' : `, ${changed}`}`
 }
 
 function Renders({ renders: { used, limit } }: { renders: PortfolioDomain['renders'] }) {

@@ -19,13 +19,12 @@ import { escapeHtml, htmlPage, pageStyle } from '../service/static-page.ts'
 import { Entrance } from './entering.ts'
 
 /** What the sign-in screen is told in `?error=`. */
-type Failure =
-  | 'denied'
-  | 'expired'
-  | 'no-access'
-  | 'no-access&reason=other-login'
-  | 'not-verified'
-  | 'provider'
+/** `other-login`: the person of the address has another login of the provider. */
+type Failure = 'denied' | 'expired' | 'no-access' | 'not-verified' | 'other-login' | 'provider'
+
+function signInPath(failure: Failure): string {
+  return `/sign-in?error=${failure === 'other-login' ? 'no-access&reason=other-login' : failure}`
+}
 
 const DEFAULT_PAGE = '/domains'
 
@@ -94,7 +93,7 @@ export function singleSignOn(app: ApiApp, parts: ApiParts, options: ApiOptions):
     handler: async (request, reply) => {
       if (provider === null) throw new AppError('sign_in_not_found')
       const end = await comeBack(provider, request, reply)
-      if (typeof end === 'string') return reply.redirect(`/sign-in?error=${end}`, 303)
+      if (typeof end === 'string') return reply.redirect(signInPath(end), 303)
       setSsoCookie(reply, publicUrl, null)
       // A redirect would still be a navigation from the provider's site, without the strict cookie.
       const link = `<a href="${escapeHtml(end.next)}">Go on</a>`
@@ -140,7 +139,6 @@ export function singleSignOn(app: ApiApp, parts: ApiParts, options: ApiOptions):
       await confirmSession(pool, session, nowMs)
     } else {
       const person = await takeSsoPerson(pool, claims, by.settings, nowMs)
-      if (person === 'other-login') return 'no-access&reason=other-login'
       if (typeof person === 'string') return person
       const how = { passwordHash: null, account: null, way: 'sso', hasSecondFactor: false } as const
       // The provider may have asked nobody now, because somebody was signed in there.

@@ -48,8 +48,8 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         const parsed = parseDomainName(given)
         return { given, domain: (parsed.ok && owned.get(parsed.name)) || null }
       })
-      const by = { author: authorOf(request), by: changerOf(request) }
-      const act = await actOf(body, scope, wanted, by)
+      const who = { author: authorOf(request), by: changerOf(request) }
+      const act = await actOf(body, scope, wanted, who)
       const results: BulkResult[] = []
       const done = new Map<DomainId, Omit<BulkResult, 'domain'>>()
       for (const { given, domain } of wanted) {
@@ -80,7 +80,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
     body: Body,
     { account }: Scope,
     wanted: readonly { domain: OwnedDomain | null }[],
-    by: { author: string; by: Changer },
+    who: { author: string; by: Changer },
   ): Promise<Act> {
     const view = () => ({ plans, nowMs: clock.nowMs() })
     switch (body.action) {
@@ -95,7 +95,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         const refusals = await changeTags(pool, account, ids, {
           add: body.add,
           remove: body.remove,
-          by: by.by,
+          by: who.by,
         })
         return async ({ id }) => {
           const refusal = refusals.get(id)
@@ -107,7 +107,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         return async (domain) => {
           const settings = changedBy(template, domain)
           if (settings === null) return
-          const change = { ...by, settings, template: template.name }
+          const change = { ...who, settings, template: template.name }
           await updateDomain(pool, account, domain.name, change, view())
         }
       }
@@ -116,7 +116,7 @@ export function bulk(app: ApiApp, parts: ApiParts, { plans }: ApiOptions): void 
         const isActive = body.action === 'resume'
         return async (domain) => {
           if (domain.isActive === isActive) return
-          await updateDomain(pool, account, domain.name, { ...by, isActive }, view())
+          await updateDomain(pool, account, domain.name, { ...who, isActive }, view())
         }
       }
       case 'warm':

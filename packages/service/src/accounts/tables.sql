@@ -110,8 +110,8 @@ create table member (
 create index member_person on member (person_id);
 
 -- `token_hash`: SHA-256 of the token in the session cookie. `account_id`: the account that was chosen last. `second_factor`:
--- whether the sign-in needed one. `confirmed_at`: when the person last proved who it is, where that was not at the sign-in; 1970:
--- the provider of single sign-on did not say when. `entered`: the accounts that it was used for.
+-- whether the sign-in needed one. `confirmed_at`: when the person last proved who it is, where that was not at the sign-in.
+-- `entered`: the accounts that it was used for.
 create table session (
   id         integer generated always as identity primary key,
   person_id  integer not null references person on delete cascade,

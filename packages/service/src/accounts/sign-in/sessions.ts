@@ -80,7 +80,7 @@ type SessionStart = {
   way?: Way
   hasSecondFactor?: boolean
   /** When the person proved who it is, if not now. */
-  provedAtMs?: number | null | undefined
+  provedAtMs?: number | null
 }
 
 /**
