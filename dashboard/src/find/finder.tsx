@@ -14,24 +14,33 @@ export function Finder<Item extends Found>(props: {
   results: readonly Item[]
   onOpen: (item: Item) => void
   isBusy?: boolean
+  /** The results are still those of an earlier text: Enter waits for its own. */
+  areLate?: boolean
   /** The results lie over what is below, and are there only while the field has the focus. */
   isPopover?: boolean
   onEscape?: () => void
 }) {
-  const { text, results, onOpen, isPopover = false } = props
+  const { text, results, onOpen, areLate = false, isPopover = false } = props
   const id = useId()
   const [active, setActive] = useState(0)
   const [hasFocus, setFocus] = useState(false)
+  const [opensFirst, setOpensFirst] = useState(false)
   const list = useRef<HTMLDivElement>(null)
   const at = Math.min(active, results.length - 1)
   const isOpen = !isPopover || hasFocus
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: 'nearest' })
   }, [at])
+  useEffect(() => {
+    if (!opensFirst || areLate) return
+    setOpensFirst(false)
+    if (results[0] !== undefined) onOpen(results[0])
+  }, [opensFirst, areLate])
   const press = (event: KeyboardEvent<HTMLInputElement>) => {
     const result = results[at]
     if (event.key === 'ArrowDown') setActive(Math.min(results.length - 1, at + 1))
     else if (event.key === 'ArrowUp') setActive(Math.max(0, at - 1))
+    else if (event.key === 'Enter' && areLate) setOpensFirst(true)
     else if (event.key === 'Enter' && result !== undefined) onOpen(result)
     else if (event.key === 'Escape' && isPopover) event.currentTarget.blur()
     // Other keys are for the text.
@@ -56,6 +65,7 @@ export function Finder<Item extends Found>(props: {
         onChange={(event) => {
           props.onText(event.currentTarget.value)
           setActive(0)
+          setOpensFirst(false)
         }}
         onKeyDown={press}
         onFocus={() => setFocus(true)}

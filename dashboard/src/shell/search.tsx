@@ -42,7 +42,8 @@ export default function Search({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const queries = useQueryClient()
   const { person } = useSession()
-  const { results, domain, isSearching } = useResults(useDeferredValue(text))
+  const searched = useDeferredValue(text)
+  const { results, domain, isSearching } = useResults(searched)
   const sites = useQuery(domainsQuery).data ?? []
 
   const go = (to: string) => {
@@ -90,6 +91,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
         results={results}
         onOpen={open}
         isBusy={isSearching}
+        areLate={searched !== text}
       />
       <Note role="status" mt="sm">
         {results.length === 0 && !isSearching ? 'Nothing found. ' : ''}

@@ -178,10 +178,15 @@ describe('a worker', () => {
   it('renders a missed page while its next claim waits for the lane of another account', async (t) => {
     const [first, held] = await twoLanes()
     const worker = await start(t, { slots: 2, pollMs: 600_000, reapMs: 600_000 }, 'held')
-    await transaction(queue.pool, async (client) => {
+    const { pool } = queue
+    await until(
+      'its first claim is over',
+      () => pool.waitingCount === 0 && pool.idleCount === pool.totalCount,
+    )
+    await transaction(pool, async (client) => {
       await client.query(HOLD_LANE, [await queue.accountOf(held)])
       // No function queues it, so that nothing is notified.
-      await queue.pool.query(
+      await pool.query(
         `insert into job (domain_id, account_id, path, priority, state, turn)
          select id, account_id, '/held', 0, 'queued', 1 from domain where id = $1`,
         [held],
