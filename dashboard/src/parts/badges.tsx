@@ -21,9 +21,6 @@ export const FAILED_OUTCOMES: readonly string[] = [
   'redirect-loop',
 ]
 
-/** The outcome of a render within a sentence. */
-export const outcomeWords = (outcome: string): string => outcome.replaceAll('-', ' ')
-
 export function OutcomeBadge({ outcome }: { outcome: string }) {
   return <Badge color={GOOD_OUTCOMES.includes(outcome) ? 'paint' : 'yellow'}>{outcome}</Badge>
 }

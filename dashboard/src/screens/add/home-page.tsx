@@ -1,4 +1,5 @@
 import { Alert, Loader, Text } from '@mantine/core'
+import { outcomeWords } from '@prepaint/contract/outcome/words.ts'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { domainUrl, inspectionQuery, isUnderWay } from '../../api/queries.ts'
@@ -101,7 +102,7 @@ function nextOf(page: PageInspection | undefined): 'render' | 'inspection' | nul
 /** The outcome of the last render, if it stored nothing. */
 function failureOf({ stored, redirect, renders: [last] }: PageInspection): string | null {
   if (stored !== null || redirect !== null || last === undefined) return null
-  return last.outcome
+  return outcomeWords(last.outcome)
 }
 
 function isShown(page: PageInspection | undefined): boolean {

@@ -1,7 +1,8 @@
-import { Button, Group, NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
+import { Link } from 'wouter'
 import { pageCountsQuery } from '../../api/page-counts-query.ts'
 import { domainUrl, type PageFilter, pagesQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
@@ -14,6 +15,7 @@ import { May } from '../../parts/may.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Empty, Loaded, NothingFound, Trouble } from '../../parts/states.tsx'
+import { rendersPath } from '../../route-map.ts'
 import classes from './cache.module.css'
 import { type Deed, PageChange } from './page-change.tsx'
 import { isFiltered, NO_CONDITIONS, ORDERS, usePageFilter } from './page-filter.ts'
@@ -125,7 +127,11 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
                 }
               />
             ) : (
-              <NoPages filter={filter} onClear={() => changeFilter(NO_CONDITIONS)} />
+              <NoPages
+                domain={domain.custom_domain}
+                filter={filter}
+                onClear={() => changeFilter(NO_CONDITIONS)}
+              />
             )}
           </div>
           <ListState
@@ -254,7 +260,8 @@ function PageButtons(props: {
   )
 }
 
-function NoPages({ filter, onClear }: { filter: PageFilter; onClear: () => void }) {
+function NoPages(props: { domain: string; filter: PageFilter; onClear: () => void }) {
+  const { domain, filter, onClear } = props
   if (!isFiltered(filter)) {
     return (
       <Empty title="No page is cached yet">
@@ -273,6 +280,14 @@ function NoPages({ filter, onClear }: { filter: PageFilter; onClear: () => void 
     >
       {search !== '' &&
         (filter.match === 'prefix' ? 'This search is case-sensitive.' : 'This search ignores case.')}
+      {filter.outcome !== undefined && filter.outcome !== '' && (
+        <>
+          Pages that were never stored are not in this list.{' '}
+          <Anchor component={Link} href={rendersPath(domain, filter.outcome)} underline="always">
+            Show the renders that ended so
+          </Anchor>
+        </>
+      )}
     </NothingFound>
   )
 }

@@ -8,14 +8,14 @@ import { inspectionQuery } from '../../api/queries.ts'
 import { useRights } from '../../api/rights.ts'
 import type { DomainWithSettings, PageInspection, Settings } from '../../api/types.ts'
 import { DEVICE_LABELS } from '../../devices.ts'
-import { bytes, milliseconds, visitedAgo } from '../../format.ts'
+import { bytes, exactTime, milliseconds, visitedAgo } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
 import { May } from '../../parts/may.tsx'
 import { Note, Section, useTitle } from '../../parts/page.tsx'
 import { Empty, Loaded, NotFound } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { domainPath, type PageView, pagePath } from '../../route-map.ts'
+import { domainPath, type PageView, pagePath, settingsPath } from '../../route-map.ts'
 import { type Deed, PageChange } from '../cache/page-change.tsx'
 import { NO_CONDITIONS } from '../cache/page-filter.ts'
 import { RenderRecord } from '../domain/renders.tsx'
@@ -125,7 +125,7 @@ function Head({ domain, page }: ViewProps) {
           </May>
         </Group>
       </Group>
-      <CacheState page={page} />
+      <CacheState domain={domain} page={page} />
       {changing !== null && (
         <PageChange
           deed={changing}
@@ -144,11 +144,11 @@ function Head({ domain, page }: ViewProps) {
   )
 }
 
-function CacheState({ page: { stored, redirect, renders } }: { page: PageInspection }) {
+function CacheState({ domain, page: { stored, redirect, renders } }: ViewProps) {
   const last = renders[0]
   return (
     <Group gap="xs">
-      {stored === null ? <NotStored redirect={redirect} /> : <StoredState stored={stored} />}
+      {stored === null ? <NotStored redirect={redirect} /> : <StoredState domain={domain} stored={stored} />}
       {last !== undefined && !['rendered', 'static'].includes(last.outcome) && (
         <Text size="sm" component="div">
           last render: <OutcomeBadge outcome={last.outcome} />
@@ -169,7 +169,9 @@ function NotStored({ redirect }: { redirect: PageInspection['redirect'] }) {
   )
 }
 
-function StoredState({ stored }: { stored: NonNullable<PageInspection['stored']> }) {
+type Stored = NonNullable<PageInspection['stored']>
+
+function StoredState({ domain, stored }: { domain: DomainWithSettings; stored: Stored }) {
   const { status, freshness, html_bytes: size, rendered_at: renderedAt, last_crawler: crawler } = stored
   return (
     <>
@@ -185,7 +187,29 @@ function StoredState({ stored }: { stored: NonNullable<PageInspection['stored']>
           </>
         )}
       </Note>
+      <FreshUntil domain={domain} stored={stored} />
     </>
+  )
+}
+
+/** When its freshness ends, and which setting says so. */
+function FreshUntil({ domain, stored }: { domain: DomainWithSettings; stored: Stored }) {
+  const { fresh_until: until, freshness, freshness_rule: rule } = stored
+  const may = useRights()
+  const page = rule === null ? 'freshness' : 'paths'
+  const by = rule === null ? 'the freshness of the site' : `path rule ${rule + 1}`
+  return (
+    <Note size="sm">
+      {freshness === 'fresh' ? 'Fresh until' : 'Was fresh until'} <TimeText at={until} words={exactTime} />,
+      by{' '}
+      {may('getRobots') ? (
+        <Anchor component={Link} href={settingsPath(domain.custom_domain, page)} size="xs" underline="always">
+          {by}
+        </Anchor>
+      ) : (
+        by
+      )}
+    </Note>
   )
 }
 

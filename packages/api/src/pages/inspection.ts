@@ -13,6 +13,7 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import { Converter } from '@prepaint/pages/forms/converter.ts'
 import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import {
@@ -26,6 +27,7 @@ import { rendersOfPage } from '@prepaint/pages/queue/judging/render-records.ts'
 import { findListed } from '@prepaint/pages/store/list-pages.ts'
 import { listDigests } from '@prepaint/pages/store/page-digests.ts'
 import { htmlOf } from '@prepaint/pages/store/stored-page.ts'
+import { RuleBook } from '@prepaint/runtime/rule-book.ts'
 import { readFormRequests } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { z } from 'zod'
 import { isClient } from '../http/access.ts'
@@ -90,6 +92,7 @@ export function inspections(app: ApiApp, { bodies, clock, log, pool }: ApiParts)
                 etag: stored.etag,
                 headers: stored.headers.map(([name, value]): [string, string] => [name, value]),
                 changed_by_rule: ruleChangesSchema.safeParse(stored.ruleChanges).data ?? null,
+                freshness_rule: freshnessRule(domain.settings.rules, page),
               },
         redirect:
           snapshot?.kind === 'redirect'
@@ -169,6 +172,12 @@ export function inspections(app: ApiApp, { bodies, clock, log, pool }: ApiParts)
       return reply.header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY).type('image/webp').send(found)
     },
   })
+}
+
+/** The place of the rule that says how long the page is fresh, if one does. The first that matches decides alone. */
+function freshnessRule(rules: readonly Rule[], { path }: PageId): number | null {
+  const chosen = new RuleBook(rules).chosen(path)
+  return chosen?.rule.fresh_seconds === undefined ? null : chosen.index
 }
 
 /** Throws `inspection_not_found` unless it is a UUID. */

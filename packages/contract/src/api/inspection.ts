@@ -97,6 +97,12 @@ export const pageDetailsSchema = z.object({
       changed_by_rule: ruleChangesSchema
         .nullable()
         .describe('What a rule of the domain changed for crawlers; null: nothing'),
+      freshness_rule: z
+        .int()
+        .nullable()
+        .describe(
+          'The place of the rule that says how long the page is fresh, counted from 0; null: the settings of the domain say it',
+        ),
     })
     .nullable()
     .describe('null: the page is not stored'),

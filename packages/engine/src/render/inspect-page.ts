@@ -17,10 +17,12 @@ const PICTURE_HEIGHT = 4_000
 /** A larger picture is taken again, of the first screen only. */
 export const PICTURE_LIMIT_BYTES = 1_500_000
 const LOAD_MS = 12_000
-/** Done after the load event when no request was open for this time ... */
-const QUIET_MS = 500
-/** ... or after this time in any case. */
-const QUIET_WITHIN_MS = 4_000
+/** A page is done after the load event when no request was open for `ms`, or after `withinMs` in any case. */
+type Quiet = { ms: number; withinMs: number }
+
+const QUIET_OF_GIVEN: Quiet = { ms: 500, withinMs: 4_000 }
+/** Scripts often wait before they ask for what people see. */
+const QUIET_OF_PEOPLE: Quiet = { ms: 2_000, withinMs: 8_000 }
 
 type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocument | undefined }
 
@@ -86,7 +88,7 @@ async function load(
     if (errorText !== undefined) throw new Error(errorText)
     const isLoaded = await within(LOAD_MS, loaded, false)
     const loadedMs = isLoaded ? Math.round(nowMs() - beganMs) : null
-    await requests.settled()
+    await requests.settled(given === undefined ? QUIET_OF_PEOPLE : QUIET_OF_GIVEN)
     const picture = await takePicture(session, viewport)
     const snapshot = given === undefined ? await takeSnapshot(session, targetId, limits) : null
     const { requests: counts, troubles, consoleErrors } = recorder.soFar
@@ -180,16 +182,15 @@ class OpenRequests {
     'Network.loadingFailed': ({ requestId }) => this.#end(requestId),
   }
 
-  /** Resolves when no request has been open for `QUIET_MS`, and after `QUIET_WITHIN_MS` in any case. */
-  async settled(): Promise<void> {
+  async settled({ ms, withinMs }: Quiet): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     let quiet: NodeJS.Timeout | undefined
     this.#changed = () => {
       clearTimeout(quiet)
-      if (this.#open.size === 0) quiet = setTimeout(resolve, QUIET_MS)
+      if (this.#open.size === 0) quiet = setTimeout(resolve, ms)
     }
     this.#changed()
-    const cap = setTimeout(resolve, QUIET_WITHIN_MS)
+    const cap = setTimeout(resolve, withinMs)
     await promise
     clearTimeout(quiet)
     clearTimeout(cap)

@@ -107,7 +107,8 @@ function daysBetween(first: string, lastMs: number): { day: string; startMs: num
   })
 }
 
-const FORECAST_DAYS = 7
+/** A forecast is made from so many whole days. */
+export const FORECAST_DAYS = 7
 
 export type Forecast = {
   per_day: number

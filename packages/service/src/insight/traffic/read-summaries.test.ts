@@ -6,6 +6,7 @@ import { NO_PAGES } from '@prepaint/contract/traffic/verdict-kind.ts'
 import { openTestDatabase } from '../../../../../test/support/database.ts'
 import { columns } from '../../../../../test/support/queue.ts'
 import { addTestDomain, NOON_MS, startTestTraffic } from '../../../../../test/support/traffic.ts'
+import { readPortfolio } from '../portfolio.ts'
 import { foldMinutes } from './fold.ts'
 import { forecastRenders, readMonths, readRenders } from './read-renders.ts'
 import { readSummaries } from './read-summaries.ts'
@@ -134,6 +135,32 @@ describe('renders of a month', async () => {
       assert.deepEqual([month.used, month.forecast?.per_day, each.length], [110, perDay, 10], born)
       assert.deepEqual(each[8], { day: '2026-11-09', renders: 50 })
     }
+  })
+
+  it('the list of all sites has the same, on any day of the month', async () => {
+    await pool.query(`update domain set created_at = '2026-09-01' where id = $1`, [domain])
+    const all = {
+      ...{ '2026-10-24': 600, '2026-10-26': 400, '2026-10-30': 90, '2026-11-01': 700, '2026-11-02': 300 },
+      ...{ '2026-11-08': 30, '2026-11-09': 710, '2026-11-14': 40, '2026-11-15': 60 },
+    }
+    const plan = DEFAULT_PLANS['pro']!
+    const paces = new Set<number | undefined>()
+    for (const dayOfMonth of [1, 2, 7, 8, 9, 10, 15, 16, 21]) {
+      const nowMs = Date.UTC(2026, 10, dayOfMonth, 12)
+      const until = Object.entries(all).filter(([day]) => Date.parse(day) <= nowMs)
+      await days(Object.fromEntries(until))
+      await pool.query('truncate render_count')
+      await pool.query(
+        `insert into render_count select domain_id, date_trunc('month', day), sum(renders) from render_day group by 1, 2`,
+      )
+      const [month] = await readMonths(pool, of, plan.monthly_render_limit, nowMs, DEFAULT_PLANS)
+      const view = { plan, plans: DEFAULT_PLANS, publicUrl: null, nowMs }
+      const [listed] = await readPortfolio(pool, of, {}, view)
+      const { domain: _, ...expected } = month!
+      assert.deepEqual(listed!.renders, expected, `on the ${dayOfMonth}th`)
+      paces.add(expected.forecast?.per_day)
+    }
+    assert(paces.size >= 3)
   })
 
   // Ten days are left of November.

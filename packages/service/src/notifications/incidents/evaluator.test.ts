@@ -85,7 +85,7 @@ it('renders that fail: one incident with evidence, two events, and its end', asy
   assert.deepEqual(others, [])
   assert.deepEqual([incident!.kind, incident!.state, incident!.domain], ['renders_failing', 'open', name])
   const summary =
-    /^10 of the last 10 renders failed, last with "site-error: status 503"\. Normally (none|\d+ %) do\.$/
+    /^10 of the last 10 renders failed\. Normally (none|\d+ %) do\. The last one: the page says that it is an error \(status 503\)\.$/
   assert.match(incident!.summary, summary)
   const { pages, changes, url, advice, count, level } = incident!.evidence
   const last = { path: '/new-8', outcome: 'site-error', detail: 'status 503' }

@@ -1,6 +1,7 @@
 import { utcDay } from '@prepaint/contract/dates.ts'
 import type { IncidentKind } from '@prepaint/contract/notifications/kinds.ts'
 import { STORED } from '@prepaint/contract/outcome/job.ts'
+import { outcomeWords } from '@prepaint/contract/outcome/words.ts'
 import { type Facts, isFailing, isGood, isUnreachable, type Render } from './facts.ts'
 import type { Open } from './watch.ts'
 
@@ -58,7 +59,7 @@ export const RULES: Record<IncidentKind, Rule> = {
     return {
       ...ofRenders(run, Math.max(renders.find(isUnreachable)?.atMs ?? 0, origin.badMs ?? 0), goodMs),
       holds: run.length >= 3,
-      summary: `The origin could not be reached ${run.length} times in a row${reasonOf(run)}.`,
+      summary: `The origin could not be reached ${run.length} times in a row.${lastOf(run)}`,
     }
   },
 
@@ -89,7 +90,7 @@ export const RULES: Record<IncidentKind, Rule> = {
       ...ofRenders(failed, sign?.atMs, told.find(isGood)?.atMs),
       holds: holds && isEnough,
       base,
-      summary: `${failed.length} of the last ${newest.length} renders failed${reasonOf(failed)}. ${normally(base)}`,
+      summary: `${failed.length} of the last ${newest.length} renders failed. ${normally(base)}${lastOf(failed)}`,
     }
   },
 
@@ -104,7 +105,7 @@ export const RULES: Record<IncidentKind, Rule> = {
     return {
       ...ofRenders(challenges, sign?.atMs, told.find((render) => !isChallenge(render))?.atMs),
       holds: isMany && isMost(told) && isMost(told.slice(0, RECENT)),
-      summary: `A bot challenge answered ${challenges.length} of the last ${told.length} renders${reasonOf(challenges)}.`,
+      summary: `A bot challenge answered ${challenges.length} of the last ${told.length} renders.${lastOf(challenges)}`,
     }
   },
 
@@ -121,7 +122,7 @@ export const RULES: Record<IncidentKind, Rule> = {
       sinceMs: isMany ? found.sinceMs : nowMs,
       holds: isMany || isSmall,
       summary: isMany
-        ? `${shrunk.length} pages have far less text than before${reasonOf(shrunk)}.`
+        ? `${shrunk.length} pages have far less text than before.${lastOf(shrunk)}`
         : `Half of today's pages have less than ${textNow} characters of text, normally ${week}.`,
     }
   },
@@ -257,7 +258,9 @@ function median(values: readonly number[]): number | null {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null
 }
 
-function reasonOf([last]: readonly Render[]): string {
+/** A sentence about the newest one, or nothing. */
+function lastOf([last]: readonly Render[]): string {
   if (last === undefined) return ''
-  return `, last with "${last.outcome}${last.detail ? `: ${last.detail.slice(0, 200)}` : ''}"`
+  const detail = last.detail ? ` (${last.detail.slice(0, 200)})` : ''
+  return ` The last one: ${outcomeWords(last.outcome)}${detail}.`
 }
