@@ -40,8 +40,7 @@ async function find(text: string, first: string | RegExp): Promise<void> {
 
 const shopId = () => api.database.column<DomainId>('select id from domain where custom_domain = $1', SHOP)
 
-async function signedIn(role: 'client' | 'viewer' | 'editor'): Promise<Page> {
-  const email = `${role}@example.com`
+async function signedIn(role: 'client' | 'viewer' | 'editor', email = `${role}@example.com`): Promise<Page> {
   const person = await addPerson(api.pool, { email, password: null })
   await addMember(api.pool, owner.id, person, { role, domains: role === 'client' ? await shopId() : null })
   const started = await startSession(api.pool, person, { address: '', userAgent: '' }, api.clock.nowMs())
@@ -115,6 +114,45 @@ describe('the navigation', () => {
     await client.getByRole('option', { name: SHOP }).first().waitFor()
     for (const hidden of [/^Freshness/, /^Pause/, /^Invite/, /^API keys/]) {
       assert.equal(await client.getByRole('option', { name: hidden }).count(), 0, String(hidden))
+    }
+    await client.context().close()
+  })
+
+  it('tells a client in sentences how the site does, with no link that leads nowhere', async () => {
+    const client = await signedIn('client', 'reader@example.com')
+    await client.goto(`${api.url}/domains`)
+    const site = client.getByRole('region', { name: SHOP })
+    for (const sentence of [
+      'Waiting for the first request.',
+      '0 visits of crawlers in 7 days.',
+      'No crawler has visited yet.',
+    ]) {
+      await site.getByText(sentence, { exact: true }).waitFor()
+    }
+    await client.getByText(/^The first report is made on 1 /).waitFor()
+    await isCleanEverywhere(client)
+    await site.getByRole('link', { name: SHOP }).click()
+    const overview = client.getByRole('navigation', { name: 'This domain' })
+    await overview.getByRole('link', { name: 'Overview' }).waitFor()
+    await client.getByText('No crawler has visited yet.').waitFor()
+    await isCleanEverywhere(client)
+    for (const start of ['/domains', `/domains/${SHOP}`, '/incidents', '/reports', '/account']) {
+      await client.goto(api.url + start)
+      await client.getByRole('heading', { level: 1 }).waitFor()
+      const links: string[] = await client.evaluate(
+        `[...document.querySelectorAll('a[href^="/"]')].map((each) => each.getAttribute('href'))`,
+      )
+      for (const to of new Set(links)) {
+        await client.goto(api.url + to)
+        await client.getByRole('heading', { level: 1 }).waitFor()
+        await until(
+          `${to} is loaded`,
+          async () => (await client.getByRole('status', { name: 'Loading' }).count()) === 0,
+        )
+        for (const refusal of ['Page not found', 'Your role does not allow this']) {
+          assert.equal(await client.getByText(refusal).count(), 0, `${refusal} at ${to}, from ${start}`)
+        }
+      }
     }
     await client.context().close()
   })

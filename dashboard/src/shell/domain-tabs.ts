@@ -19,7 +19,7 @@ export const DOMAIN_TABS: readonly {
     title: 'Overview',
     route: 'domain',
     Icon: IconLayoutDashboard,
-    needs: 'getCertificate',
+    needs: 'getPortfolio',
     words: 'state connection DNS',
   },
   {

@@ -3,6 +3,7 @@ import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 import { useSession } from '../../api/session.ts'
 import { count } from '../../format.ts'
+import { May } from '../../parts/may.tsx'
 import { type FactRow, Facts, Note, Page, Section } from '../../parts/page.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { ScreenTabs } from '../../shell/screen-tabs.tsx'
@@ -49,12 +50,14 @@ function AccountFacts() {
   return (
     <Section title="Account">
       <Facts rows={facts} />
-      <Note size="sm">
-        <Anchor component={Link} href={ROUTES.plan} inherit underline="always">
-          See how much you use
-        </Anchor>
-        . The operator of this installation can change the plan.
-      </Note>
+      <May action="getPlan">
+        <Note size="sm">
+          <Anchor component={Link} href={ROUTES.plan} inherit underline="always">
+            See how much you use
+          </Anchor>
+          . The operator of this installation can change the plan.
+        </Note>
+      </May>
     </Section>
   )
 }

@@ -62,10 +62,7 @@ export default function DomainScreen(props: {
   }
   const tabs = DOMAIN_TABS.filter(({ needs }) => may(needs))
   const tab = tabs.find(({ route }) => route === shown.route)
-  // Clients have no overview: it is about what they do not see.
-  if (tab === undefined) {
-    return part === undefined ? <Redirect to={domainPath('domainTraffic', name)} replace /> : <NotFound />
-  }
+  if (tab === undefined) return <NotFound />
 
   const { Screen } = shown
   /** The path of the stored page that is shown. */

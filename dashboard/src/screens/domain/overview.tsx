@@ -7,6 +7,7 @@ import { checklistQuery } from '../../api/checklist-query.ts'
 import { incidentsQuery } from '../../api/notification-queries.ts'
 import { siteQuery } from '../../api/portfolio-queries.ts'
 import { certificateQuery, pageCountQuery, rendersQuery } from '../../api/queries.ts'
+import { useRights } from '../../api/rights.ts'
 import type { Certificate, DomainWithSettings } from '../../api/types.ts'
 import { counted } from '../../format.ts'
 import { Facts, Note, Section } from '../../parts/page.tsx'
@@ -16,6 +17,7 @@ import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, settingsPath } from '../../route-map.ts'
 import { WorstIncident } from '../notifications/incidents.tsx'
 import { AskedProof } from './asked-proof.tsx'
+import { ClientOverview } from './client-overview.tsx'
 import { FrontSection } from './front.tsx'
 import { DomainSteps } from './getting-started.tsx'
 import { WeekFigures } from './week-figures.tsx'
@@ -23,6 +25,13 @@ import { WeekFigures } from './week-figures.tsx'
 const HomePageBeside = lazy(() => import('./home-page-beside.tsx'))
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
+  const may = useRights()
+  // Most of it is about what clients do not see.
+  if (!may('getCertificate')) return <ClientOverview domain={domain.custom_domain} />
+  return <WholeOverview domain={domain} />
+}
+
+function WholeOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const steps = useQuery(checklistQuery(name))
   const incidents = useQuery(incidentsQuery(name))

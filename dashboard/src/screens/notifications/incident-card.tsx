@@ -70,9 +70,11 @@ export function IncidentCard({ incident }: { incident: Incident }) {
         <Examples incident={incident} />
         {state === 'open' && (
           <Group gap="sm" align="end" justify="space-between">
-            <Text size="sm" flex={1} miw={220} className="break">
-              <strong>What to do:</strong> {evidence.advice}
-            </Text>
+            <May action="listRenders">
+              <Text size="sm" flex={1} miw={220} className="break">
+                <strong>What to do:</strong> {evidence.advice}
+              </Text>
+            </May>
             <ActionButton kind={kind} domain={domain} />
           </Group>
         )}
@@ -181,7 +183,7 @@ function ActionButton({ kind, domain }: { kind: IncidentKind; domain: string }) 
   const may = useRights()
   const { label, to } = ACTIONS[kind]
   const href = to(domain)
-  // Clients see no renders, and no overview.
+  // Clients see no renders, and neither certificate nor DNS.
   if (!may('listRenders') && href !== TRAFFIC(domain)) return null
   return (
     <Button component={Link} href={href} size="sm">

@@ -9,6 +9,7 @@ import { useRights } from '../../api/rights.ts'
 import { useSession } from '../../api/session.ts'
 import type { Domain, Incident } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
+import { May } from '../../parts/may.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { Empty, Loaded, NothingFound } from '../../parts/states.tsx'
@@ -30,11 +31,15 @@ export default function Incidents() {
       title="Incidents"
       lead={
         <>
-          What is wrong, compared with each domain's own past. Choose who gets e-mails in{' '}
-          <Anchor component={Link} href={ROUTES.notifications} underline="always">
-            notifications
-          </Anchor>
-          .
+          What is wrong, compared with each domain's own past.
+          <May action="getNotifications">
+            {' '}
+            Choose who gets e-mails in{' '}
+            <Anchor component={Link} href={ROUTES.notifications} underline="always">
+              notifications
+            </Anchor>
+            .
+          </May>
         </>
       }
     >

@@ -1,5 +1,4 @@
 import { Anchor, Button, Group, NativeSelect } from '@mantine/core'
-import { monthAfter } from '@prepaint/contract/api/reports.ts'
 import { monthName } from '@prepaint/contract/notifications/monthly-words.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -14,7 +13,7 @@ import { Empty, Loaded } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { MadeLink, NewShareLink } from '../account/new-share-link.tsx'
 import { MonthReport } from './month-report.tsx'
-import { reportPath } from './report-path.ts'
+import { firstReportDay, isFirstReportAhead, reportPath } from './report-path.ts'
 import classes from './reports.module.css'
 
 /** `month` null: the last whole one. */
@@ -30,11 +29,15 @@ export default function Reports({ month }: { month: string | null }) {
   )
   return (
     <div className={classes.screen}>
-      <Page title="Reports" lead="A month for you or your clients, in UTC." actions={weekly}>
+      <Page
+        title="Reports"
+        lead="What crawlers did at each site in a month. Months are in UTC."
+        actions={weekly}
+      >
         <Loaded query={report} rows={8}>
           {(shown) =>
-            month === null && shown.months.length === 1 ? (
-              <FirstReport running={shown.months[0]!} />
+            month === null && isFirstReportAhead(shown) ? (
+              <FirstReport report={shown} />
             ) : (
               <>
                 <Choices report={shown} tag={tag} named={named} />
@@ -48,15 +51,12 @@ export default function Reports({ month }: { month: string | null }) {
   )
 }
 
-const MONTH = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' })
-
-/** An account that was made in this month has no whole month yet. */
-function FirstReport({ running }: { running: string }) {
-  const next = MONTH.format(new Date(`${monthAfter(running, 1)}-01T00:00:00Z`))
+function FirstReport({ report }: { report: MonthlyReport }) {
+  const [running = report.month] = report.months
   return (
     <div className="sheet">
       <Empty
-        title={`The first report is made on 1 ${next}`}
+        title={`The first report is made on ${firstReportDay(report)}`}
         action={
           <Anchor component={Link} href={reportPath(running)}>
             Show {monthName(running)} so far

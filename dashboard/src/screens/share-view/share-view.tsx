@@ -25,7 +25,7 @@ import { isChosen, parseBrand, type SeenBrand, seenBrands } from '../../shell/se
 import { kindTitle } from '../notifications/kind-title.ts'
 import { MonthReport } from '../reports/month-report.tsx'
 import { shortDifference } from '../sites/site-groups.ts'
-import { StateShape } from '../sites/state-shape.tsx'
+import { STATE_SENTENCES, StateShape } from '../sites/state-shape.tsx'
 import { TrafficCharts, TrafficTiles } from '../traffic/charts.tsx'
 import { useSharedEvents } from './share-events.ts'
 import classes from './share-view.module.css'
@@ -145,7 +145,7 @@ function SharedOverview({ domain }: { domain: string | null }) {
                       <Text size="sm" fw={500} className="break">
                         {name}
                       </Text>
-                      <Note className="break">{reasons[0]?.text ?? STATES[state]}</Note>
+                      <Note className="break">{reasons[0]?.text ?? STATE_SENTENCES[state]}</Note>
                     </div>
                   </Group>
                 ),
@@ -178,14 +178,6 @@ function SharedOverview({ domain }: { domain: string | null }) {
     </Section>
   )
 }
-
-const STATES = {
-  trouble: 'Something is wrong.',
-  warning: 'Needs attention.',
-  setup: 'Is being set up.',
-  paused: 'Paused: crawlers get the site itself.',
-  ok: 'Nothing wrong.',
-} as const
 
 function SharedTraffic({ domain }: { domain: string | null }) {
   const [range, setRange] = useState<Range>(RANGES[1])

@@ -12,7 +12,7 @@ import type { Portfolio, PortfolioDomain } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { useAddressed } from '../../parts/addressed.ts'
 import { Page } from '../../parts/page.tsx'
-import { NothingFound, Trouble } from '../../parts/states.tsx'
+import { Empty, NothingFound, Trouble } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { isFiltered, NO_FILTER, useSiteFilter } from './site-filter.ts'
 import { causesOf, weekText } from './site-groups.ts'
@@ -30,6 +30,10 @@ const FirstSteps = lazy(async () => ({
 
 const SiteSteps = lazy(async () => ({
   default: (await import('../domain/getting-started.tsx')).SiteSteps,
+}))
+
+const SitesInWords = lazy(async () => ({
+  default: (await import('../domain/client-overview.tsx')).SitesInWords,
 }))
 
 /** Menus are loaded when the first one opens. */
@@ -65,7 +69,7 @@ export default function Sites() {
         portfolio={portfolio}
         filter={filter}
         change={change}
-        first={<FirstSteps add={add} />}
+        first={may('createDomain') ? <FirstSteps add={add} /> : <NoSiteYet />}
         isEmpty={isEmpty}
       />
       <Suspense fallback={null}>
@@ -73,6 +77,20 @@ export default function Sites() {
         {opened === 'templates' && <Templates onClose={close} />}
       </Suspense>
     </Page>
+  )
+}
+
+/** For members who cannot add one. */
+function NoSiteYet() {
+  const isLimited = useMe().domains !== null
+  return (
+    <div className="sheet">
+      <Empty title="No site">
+        {isLimited
+          ? 'The sites that you could see were removed. Ask who invited you.'
+          : 'This account has no site yet.'}
+      </Empty>
+    </div>
   )
 }
 
@@ -162,6 +180,9 @@ function LoadingList() {
 
 const MOST_SELECTED = 1_000
 
+/** So many sites are told in sentences to members who look at them and change nothing. */
+const MOST_IN_WORDS = 5
+
 function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter; change: Change }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [tagged, setTagged] = useState<PortfolioDomain | null>(null)
@@ -170,6 +191,13 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
   // Only what is shown is acted on.
   const chosen = domains.filter(({ custom_domain }) => selected.has(custom_domain)).slice(0, MOST_SELECTED)
   const causes = filter.state === null || filter.state === 'trouble' ? causesOf(domains) : ''
+  if (!may('listRenders') && data.counts.all <= MOST_IN_WORDS && !isFiltered(filter)) {
+    return (
+      <Suspense fallback={<LoadingList />}>
+        <SitesInWords sites={domains} />
+      </Suspense>
+    )
+  }
   const [only] = data.counts.all === 1 && !isFiltered(filter) ? domains : []
   return (
     <Stack gap="sm">

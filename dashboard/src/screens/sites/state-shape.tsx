@@ -12,6 +12,15 @@ const WORDS: Record<SiteState, string> = {
   ok: 'Fine',
 }
 
+/** What a state says to people who look at a site and change nothing, if no cause is known. */
+export const STATE_SENTENCES: Record<SiteState, string> = {
+  trouble: 'Something is wrong.',
+  warning: 'Needs attention.',
+  setup: 'Is being set up.',
+  paused: 'Paused: crawlers get the site itself.',
+  ok: 'Nothing wrong.',
+}
+
 /** Every state has a shape of its own, besides its colour. */
 export function StateShape({ state }: { state: SiteState }) {
   return (
