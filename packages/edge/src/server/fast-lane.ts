@@ -12,6 +12,7 @@ import {
   isBeginningWithBytes,
   rawHeadersOf,
   readSimpleHead,
+  SIMPLE_HEAD_BYTES,
   type SimpleHead,
 } from './simple-head.ts'
 import { writeTogether } from './write-together.ts'
@@ -108,6 +109,8 @@ class LaneConnection implements AnsweringConnection {
   /** What has come behind the request that is being answered. */
   #waiting: Buffer | null = null
   #hasLeft = false
+  /** The client has ended its half, and waits for the answers to what it sent. */
+  #hasEnded = false
 
   constructor(socket: Socket, lane: FastLane) {
     this.socket = socket
@@ -140,13 +143,23 @@ class LaneConnection implements AnsweringConnection {
       return
     }
     this.socket.setTimeout(this.#keepAliveMs)
-    if (this.#waiting !== null) process.nextTick(() => this.#readWaiting())
+    if (this.#waiting !== null) this.#readNext()
+    else if (this.#hasEnded) this.socket.end()
   }
 
   /** A connection without any request may still send one, as with Node. */
   endBehindAnswer(): void {
     this.#isLast = this.#answers > 0 || this.#response !== null
-    if (this.#isLast && this.#sending === null && this.#response === null) this.socket.destroy()
+    if (this.#isLast && !this.#isBusy) this.socket.destroy()
+  }
+
+  get #isBusy(): boolean {
+    const isAnswering = this.#sending !== null || this.#response !== null
+    return isAnswering || this.#waiting !== null || this.#held !== null
+  }
+
+  get #waitingBytes(): number {
+    return this.#waiting?.length ?? 0
   }
 
   get #keepAliveMs(): number {
@@ -154,30 +167,34 @@ class LaneConnection implements AnsweringConnection {
   }
 
   #read(part: Buffer): void {
-    if (this.#response !== null) {
+    if (this.#response !== null || this.#waiting !== null) {
       this.#wait(part)
       return
     }
     const received = this.#held === null ? part : Buffer.concat([this.#held.bytes, part])
-    if (isBeginningWithBytes(received)) {
+    const isBehindAnswer = this.#answers > 0 && this.#sending === null
+    if (isBeginningWithBytes(received) || (isBehindAnswer && isBeginning(received))) {
       this.#held ??= { bytes: received, timer: setTimeout(() => this.#late(), this.#lane.options.headersMs) }
       this.#held.bytes = received
       return
     }
     this.#forgetHeld()
     const isAlone = !this.#lane.isEnding && this.#sending === null
-    let bytes = received
-    let head = isAlone ? readSimpleHead(received) : null
+    const { first, others } = firstHead(received)
+    let bytes = first
+    let head = isAlone ? readSimpleHead(first) : null
     if (head === null) {
-      bytes = encodeTarget(received)
-      if (isAlone && bytes !== received) head = readSimpleHead(bytes)
+      bytes = encodeTarget(first)
+      if (isAlone && bytes !== first) head = readSimpleHead(bytes)
     }
     if (head === null) {
-      this.#leave(bytes)
+      this.#leave(others === null ? bytes : Buffer.concat([bytes, others]))
       return
     }
+    this.#waiting = others
     const tried = this.#tryHit(head)
     if (tried !== 'answered') this.#request(head, tried === 'no-hit')
+    else if (others !== null) this.#readNext()
   }
 
   /** After an error the request is handled in the usual way: it fails again there, gives 503 and is logged. */
@@ -225,19 +242,32 @@ class LaneConnection implements AnsweringConnection {
 
   #wait(part: Buffer): void {
     this.#waiting = this.#waiting === null ? part : Buffer.concat([this.#waiting, part])
-    if (this.#waiting.length > WAITING_BYTES) this.socket.pause()
+    if (this.#waitingBytes > WAITING_BYTES) this.socket.pause()
+  }
+
+  /** Reads what has come behind a request that is answered, after other connections had their turn. */
+  #readNext(): void {
+    setImmediate(() => this.#readWaiting())
   }
 
   #readWaiting(): void {
     const bytes = this.#waiting
     this.#waiting = null
     if (bytes === null || this.socket.destroyed || this.socket.writableEnded) return
-    if (this.socket.isPaused()) this.socket.resume()
     this.#read(bytes)
+    if (this.#hasLeft) return
+    const leftBytes = this.#waitingBytes
+    if (leftBytes <= WAITING_BYTES && this.socket.isPaused()) this.socket.resume()
+    if (this.#hasEnded && leftBytes === 0 && this.#response === null) this.socket.end()
   }
 
   #leave(bytes: Buffer): void {
     const { socket } = this
+    if (this.#hasEnded) {
+      // Node could not be given its bytes.
+      socket.end()
+      return
+    }
     this.#forget()
     this.#hasLeft = true
     // Node closes the connection, after answering the requests behind this one.
@@ -264,7 +294,8 @@ class LaneConnection implements AnsweringConnection {
   /** A client that ends its half while the origin is asked has left. */
   #clientEnded(): void {
     if (this.#response !== null && !this.#response.writableEnded) this.socket.destroy()
-    else this.socket.end()
+    else if (this.#waiting === null) this.socket.end()
+    else this.#hasEnded = true
   }
 
   #closed(): void {
@@ -282,6 +313,24 @@ class LaneConnection implements AnsweringConnection {
     clearTimeout(this.#held?.timer)
     this.#held = null
   }
+}
+
+/** Bytes of a request line that the lane can read. */
+const BEGINNING = /^(?:GET|HEAD) \//
+
+/** Returns whether a head that may be a simple one has not come to its end. */
+function isBeginning(bytes: Buffer): boolean {
+  if (bytes.length >= SIMPLE_HEAD_BYTES || bytes.includes(END_OF_HEAD)) return false
+  return BEGINNING.test(bytes.toString('latin1', 0, 'HEAD /'.length))
+}
+
+const END_OF_HEAD = '\r\n\r\n'
+
+/** Takes the first head apart from the requests that were sent behind it. `others` null: there are none. */
+function firstHead(bytes: Buffer): { first: Buffer; others: Buffer | null } {
+  const end = bytes.indexOf(END_OF_HEAD) + END_OF_HEAD.length
+  if (end < END_OF_HEAD.length || end === bytes.length) return { first: bytes, others: null }
+  return { first: bytes.subarray(0, end), others: bytes.subarray(end) }
 }
 
 function statusLine(status: number): string {

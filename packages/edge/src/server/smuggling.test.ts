@@ -141,7 +141,8 @@ describe('size', () => {
 })
 
 it('requests behind one that is not answered yet: so many, and one more ends the connection', async (t) => {
-  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: red.example\r\n\r\n`
+  // Node reads them: the lane takes simple requests one after another.
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: red.example\r\nTE: trailers\r\n\r\n`
   const ask = (behind: number) => {
     const socket = openSocket(t, edge.port)
     socket.write(get('/hangs') + get('/a').repeat(behind))
