@@ -1,5 +1,6 @@
 import { Anchor, Button, PasswordInput, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { roleWords } from '@prepaint/contract/role-words.ts'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
@@ -34,7 +35,7 @@ const TEXTS: Record<SignInLink['kind'], { title: string; lead: string; button: s
   },
   invitation: {
     title: 'Welcome to Prepaint',
-    lead: 'You are invited. Choose a password to create your account.',
+    lead: 'You are invited, with an account of your own. In it you add sites. Choose a password to create it.',
     button: 'Create my account',
   },
   member: {
@@ -129,8 +130,8 @@ function Join(props: {
   const isOwn = link.kind === 'invitation'
   const title = isOwn ? TEXTS.invitation.title : `Join ${link.account?.name}`
   const lead = isOwn
-    ? `You are invited to create an account, as ${link.email}.`
-    : `${link.invited_by} invites you to ${link.account?.name} as ${link.role}.`
+    ? `You are invited to create an account of your own, as ${link.email}. In it you add sites.`
+    : `${link.invited_by} invites you to ${link.account?.name} as ${link.role}. ${meansOf(link)}`
   const label = isOwn ? TEXTS.invitation.button : TEXTS.member.button
   if (signedInAs !== null && !isSignedIn) {
     return (
@@ -185,6 +186,10 @@ function Join(props: {
       </Form>
     </SignedOutFrame>
   )
+}
+
+function meansOf({ role, domains }: SignInLink): string {
+  return role === undefined ? '' : `You will be able to ${roleWords(role, domains ?? null)}.`
 }
 
 function SetPassword(props: { token: string; link: SignInLink; sso: Installation['single_sign_on'] }) {

@@ -559,6 +559,7 @@ describe('invitations without e-mail', () => {
       email,
       account: { name: account.email },
       role: 'editor',
+      domains: [domain],
       invited_by: account.email,
     }
     assertAnswer(await read(token), 200, { link: { ...offered, expires_at } })
@@ -884,6 +885,10 @@ describe('invitations by e-mail', () => {
     const letter = mails.splice(0)[0]!
     assert.equal(letter.to, 'guest@example.com')
     assert(letter.text.includes(account.email), 'it names who invites')
+    assert.match(
+      letter.text.replaceAll(/\s+/g, ' '),
+      /as viewer\. You will be able to see all sites of the account with all settings, but change nothing\./,
+    )
     const token = /https:\/\/prepaint\.example\/welcome#(pp_in_[\w-]+)/.exec(letter.text)![1]!
     assert(!made.text.includes(token))
     const answer = await mailed.call('POST', '/api/links/read', { headers: HOME, body: { token } })

@@ -213,6 +213,8 @@ export function invitations(app: ApiApp, parts: ApiParts, { publicUrl, confirmSe
         endsAt: invitation.expires_at,
         account: member.accountName,
         invitedBy: invitation.invited_by,
+        role: invitation.role,
+        domains: invitation.domains,
         look: await readLook(pool, member.account),
       }),
     )

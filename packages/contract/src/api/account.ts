@@ -302,6 +302,10 @@ export const linkSchema = apiSchema(
     email: z.string().nullable().describe('Of the person; null: chosen when the link is used'),
     account: z.object({ name: z.string() }).optional().describe('With `member`: which the person is to join'),
     role: roleSchema.optional(),
+    domains: z
+      .array(z.string())
+      .optional()
+      .describe('With `member`: the domains that the person will be limited to; absent: all of the account'),
     invited_by: z.string().optional(),
     expires_at: z.string(),
   }),

@@ -1,3 +1,5 @@
+import { roleWords } from '@prepaint/contract/role-words.ts'
+import type { Role } from '@prepaint/contract/roles.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type { Transporter } from 'nodemailer'
@@ -135,20 +137,29 @@ function reasonOf(error: unknown): string {
 /** `url` contains the recipient's token; `endsAt` is ISO 8601 UTC. */
 export type SignInLetter = { to: string; url: string; endsAt: string } & (
   | { kind: 'invitation' | 'reset' }
-  | { kind: 'member'; account: string; invitedBy: string; look: Look }
+  | {
+      kind: 'member'
+      account: string
+      invitedBy: string
+      role: Role
+      domains: readonly string[] | null
+      look: Look
+    }
 )
 
 /** How letters of an account look, and who sends them. */
 export type Look = { brand: Brand | null; senderName: string | null }
 
-type Words = { subject: string; line: string; button: string; last: string }
+type Words = { subject: string; lines: string[]; button: string; last: string }
 
 function wordsOf(letter: SignInLetter): Words {
   switch (letter.kind) {
     case 'invitation':
       return {
         subject: 'Your Prepaint account',
-        line: 'You have been invited to Prepaint. Set a password to create your account:',
+        lines: [
+          'You are invited to Prepaint, with an account of your own. In it you add sites, and crawlers get rendered pages of them.',
+        ],
         button: 'Set a password',
         last: 'If you did not expect an invitation, ignore this e-mail: no account is created.',
       }
@@ -158,7 +169,10 @@ function wordsOf(letter: SignInLetter): Words {
       return {
         subject:
           where === '' ? `You are invited to ${brand?.name}` : 'You are invited to an account on Prepaint',
-        line: `${letter.invitedBy} invites you to join the account "${letter.account}"${where}:`,
+        lines: [
+          `${letter.invitedBy} invites you to join the account "${letter.account}"${where}, as ${letter.role}.`,
+          `You will be able to ${roleWords(letter.role, letter.domains)}.`,
+        ],
         button: 'See the invitation',
         last: 'If you did not expect an invitation, ignore this e-mail: you join nothing.',
       }
@@ -166,7 +180,7 @@ function wordsOf(letter: SignInLetter): Words {
     case 'reset':
       return {
         subject: 'Reset your Prepaint password',
-        line: 'A new password was requested for your Prepaint account. Use this link to set it:',
+        lines: ['A new password was requested for your Prepaint account. Use this link to set it:'],
         button: 'Set a new password',
         last: 'If you did not request it, ignore this e-mail: your password stays the same.',
       }
@@ -198,14 +212,14 @@ export function writeDeletion(letter: {
 
 export function write(letter: SignInLetter): Mail {
   const { to, url, endsAt } = letter
-  const { subject, line, button, last } = wordsOf(letter)
+  const { subject, lines, button, last } = wordsOf(letter)
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
   const foot = [{ text: 'Or copy this link:', link: { url, label: url } }, { text: `${ends} ${last}` }]
   const { brand, senderName } = letter.kind === 'member' ? letter.look : NO_LOOK
   return {
     to,
     senderName,
-    ...compose(subject, [{ lines: [line], link: { url, label: button } }], foot, brand),
+    ...compose(subject, [{ lines, link: { url, label: button } }], foot, brand),
   }
 }
 

@@ -53,6 +53,8 @@ export type LinkView =
       email: string
       account: { name: string }
       role: Role
+      /** Absent if the invitation is not limited to named domains. */
+      domains?: string[]
       invited_by: string
       expires_at: string
     }
@@ -142,6 +144,7 @@ type LinkRow = {
   suspended: boolean
   role: Role
   domains: DomainId[] | null
+  domainNames: string[] | null
   name: string | null
   isOperator: boolean
   invitedBy: string
@@ -152,6 +155,9 @@ type LinkRow = {
 const READ = `select l.kind, coalesce(i.email, p.email) as email, l.expires_at, coalesce(i.plan, l.plan) as plan,
          l.person_id as person, i.id as invitation, i.account_id as account, coalesce(a.name, a.email) as "accountName",
          coalesce(a.suspended_at is not null, false) as suspended, i.role, i.domains, i.name,
+         case when i.domains is not null then array(
+           select d.custom_domain from domain d where d.account_id = i.account_id and d.id = any (i.domains)
+            order by d.custom_domain) end as "domainNames",
          coalesce(i.is_operator, false) as "isOperator", i.invited_by as "invitedBy", l.is_held as "isHeld", l.is_by_command as "isByCommand"
     from link l left join invitation i on i.id = l.invitation_id
     left join person p on p.id = l.person_id left join account a on a.id = i.account_id
@@ -178,10 +184,10 @@ export async function readLink(
 ): Promise<LinkView> {
   const link = await findLink(db, hashSecret(token), nowMs)
   if (isOnlySso && isClosed(link)) throw new AppError('link_not_found')
-  const { kind, email, expires_at, accountName, role, invitedBy } = link
+  const { kind, email, expires_at, accountName, role, domainNames, invitedBy } = link
   const expires = expires_at.toISOString()
   if (kind !== 'member') return { kind, email, expires_at: expires }
-  return {
+  const view: LinkView = {
     kind,
     email: email!,
     account: { name: accountName! },
@@ -189,6 +195,8 @@ export async function readLink(
     invited_by: invitedBy,
     expires_at: expires,
   }
+  if (domainNames !== null) view.domains = domainNames
+  return view
 }
 
 /** Who uses a link. `signedIn`: the session's person, if there is one. */
