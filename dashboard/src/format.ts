@@ -33,6 +33,9 @@ export const count = (value: number): string => NUMBER.format(value)
 export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
   `${count(value)} ${value === 1 ? noun : plural}`
 
+/** Begins with a capital letter. */
+export const capitalised = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
+
 /** Writes `950` or `12.3K`. */
 export const compact = (value: number): string => COMPACT.format(value)
 

@@ -69,5 +69,9 @@ export const theme = createTheme({
       h6: { fontSize: '0.75rem', lineHeight: '1rem' },
     },
   },
-  components: { Badge: { defaultProps: { variant: 'light', tt: 'none' } } },
+  components: {
+    Badge: { defaultProps: { variant: 'light', tt: 'none' } },
+    // The first item gets the focus; Mantine's placeholder is no item of a menu. Menus belong to the main content.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false, portalProps: { target: '#main' } } },
+  },
 })

@@ -424,7 +424,7 @@ it('the operator undoes a change of plan, and sees failures', async () => {
   await page.reload()
   assert.equal(await plan.inputValue(), before)
   await link('Failures').click()
-  await page.getByText('origin-error').first().waitFor()
+  await page.getByText('server error').first().waitFor()
 })
 
 const ofDomain = ['', '/traffic', '/pages', '/renders']

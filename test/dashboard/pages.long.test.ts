@@ -180,7 +180,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     await until('it is queued', async () => (await queued('/p/00600')) === 1)
     await open(`/domains/${SITE}/cache?outcome=timed-out`)
     await becomes(`${grid} !== null`)
-    await click('Render /p/00500 again')
+    await click('Render again: /p/00500')
     await shows('Rendering /p/00500 again. Crawlers get the stored page until then.')
     await until('it is queued', async () => (await queued('/p/00500')) === 1)
     await open(`/domains/${SITE}/cache?outcome=rendered`)

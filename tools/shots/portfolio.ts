@@ -26,13 +26,15 @@ const check = (count: number) =>
     `((boxes) => boxes.length > ${count} ? boxes : null)([...document.querySelectorAll('input[type=checkbox][aria-label^="Select "]')])`,
     `found.slice(1, ${count + 1}).forEach((box) => box.click())`,
   )
-const bulk = (label: string) =>
+const bulk = (label: string) => inTurn(clickBulk(['Actions', label]), clickBulk([label]))
+/** In narrow windows the actions are in a menu. A dialog is what the action has opened. */
+const clickBulk = (labels: string[]) =>
   soon(
-    `[...document.querySelectorAll('section[aria-label^="Actions for"] button')].find((each) => ['Actions', '${label}'].includes(each.textContent.trim()))`,
-    `found.click(), found.textContent.trim() === 'Actions' && setTimeout(() => [...document.querySelectorAll('[role=menuitem]')].find((each) => each.textContent.trim() === '${label}')?.click(), 400)`,
+    `${DIALOG} ?? [...document.querySelectorAll('section[aria-label^="Actions for"] button, [role=menuitem]')].find((each) => ${JSON.stringify(labels)}.includes(each.textContent.trim()))`,
+    'found.click()',
   )
 const press = (key: string, more = '') =>
-  `document.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true${more} }))`
+  `document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true${more} }))`
 /** Each step begins when the one before has ended. */
 const inTurn = (...steps: string[]) =>
   `(async () => { ${steps.map((step) => `await (${step})`).join('; ')} })()`
@@ -111,7 +113,7 @@ export const PORTFOLIO: Screen[] = [
   { name: 'site-pages-none', path: ofDomain(NEW, '/pages') },
   { name: 'site-pages-filtered', path: ofDomain(FINE, '/pages?status=404') },
   { name: 'site-renders', path: ofDomain(FINE, '/renders') },
-  { name: 'site-renders-failed', path: ofDomain(UNREACHABLE, '/renders?outcome=failed') },
+  { name: 'site-renders-failed', path: ofDomain(UNREACHABLE, '/renders?outcome=origin-unreachable') },
   { name: 'site-page', path: ofDomain(FINE, '/pages?path=/'), until: PICTURES },
   ...SETTINGS.map((page) => ({ name: `settings-${page}`, path: ofDomain(FINE, `/settings/${page}`) })),
   { name: 'all-traffic', path: '/traffic?range=7d' },
@@ -201,7 +203,7 @@ export async function preparePortfolio(tab: Tab): Promise<string> {
   return tab.run<string>(`(async () => {
     const call = ${CALL}
     const { templates } = await call('GET', '/api/templates')
-    if (templates.length === 0) {
+    if (!templates.some(({ name }) => name === 'Shops')) {
       await call('POST', '/api/templates', { name: 'Shops', settings: { fresh_seconds: 3600 } })
       await call('POST', '/api/invitations', { email: 'colleague@agency.example', role: 'editor', domains: null })
       await call('POST', '/api/keys', { name: 'agency scripts' })

@@ -12,8 +12,10 @@ import type pg from 'pg'
 
 const DAY_MS = 24 * 60 * 60_000
 /** So many of the last days have visits at six times; those before have them at noon. */
-const DAYS_WITH_TIMES = 9
+const DAYS_WITH_TIMES = 16
 const TIMES_A_DAY = 6
+/** Crawlers come less often at weekends. Sunday first. */
+const WEEKDAYS = [0.75, 0.95, 1.05, 1.15, 1.05, 1, 0.85]
 
 export const CRAWLERS = [
   {
@@ -65,7 +67,8 @@ export async function countEarlier(sites: readonly VisitedSite[], parts: Earlier
       atMs = time.atMs
       const grown = 1 + 0.15 * ((number % 5) - 1) * ((atMs - firstMs) / (nowMs - firstMs))
       // Some sites have ten times the visits of others, and most grow.
-      const visits = Math.max(2, Math.round(((10 + ((number * 37) % 90)) / 3) * grown)) * time.parts
+      const size = ((10 + ((number * 37) % 90)) / 3) * grown * WEEKDAYS[new Date(atMs).getUTCDay()]!
+      const visits = Math.max(2, Math.round(size)) * time.parts
       const counted = countVisits(counter, { id, visits, visitsBefore })
       renders.push({ domain: id, day: utcDay(atMs), renders: counted.renders })
       visitsBefore += counted.visits

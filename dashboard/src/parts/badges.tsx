@@ -1,4 +1,6 @@
 import { Badge } from '@mantine/core'
+import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
+import { outcomeWords } from '@prepaint/contract/outcome/words.ts'
 import { useQuery } from '@tanstack/react-query'
 import { dnsQuery } from '../api/queries.ts'
 import type { Dns, IntegrationSummary, ListedPage } from '../api/types.ts'
@@ -21,8 +23,41 @@ export const FAILED_OUTCOMES: readonly string[] = [
   'redirect-loop',
 ]
 
+/** Of `outcomeWords`, as short as a column of a table. What is missing here is short there. */
+const SHORT_OUTCOMES: { [Outcome in JobOutcome]?: string } = {
+  static: 'stored as it came',
+  'origin-error': 'server error',
+  'site-error': 'page says error',
+  'origin-unreachable': 'server unreachable',
+  'error-page': 'error with status 200',
+  crashed: 'browser crashed',
+  aborted: 'stopped',
+  shrunk: 'far less text',
+  'no-store': 'storing forbidden',
+  'soft-404': 'page for missing pages',
+  probed: 'looked at',
+  tried: 'tried',
+  'over-quota': 'renders used up',
+  'domain-gone': 'site deleted',
+  'domain-inactive': 'site paused',
+}
+
+/** What a render ended as, in two or three words. */
+export function shortOutcome(outcome: string): string {
+  return SHORT_OUTCOMES[outcome as JobOutcome] ?? outcomeWords(outcome)
+}
+
+/** Of a list with commas, as filters have it. */
+export function eitherOutcome(outcomes: string): string {
+  return outcomes.split(',').map(shortOutcome).join(' or ')
+}
+
 export function OutcomeBadge({ outcome }: { outcome: string }) {
-  return <Badge color={GOOD_OUTCOMES.includes(outcome) ? 'paint' : 'yellow'}>{outcome}</Badge>
+  return (
+    <Badge color={GOOD_OUTCOMES.includes(outcome) ? 'paint' : 'yellow'} title={outcomeWords(outcome)}>
+      {shortOutcome(outcome)}
+    </Badge>
+  )
 }
 
 /** What is not as it should be; what is fine has no badge. A front has the certificate of its site. */

@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 
 import { Form, type Sent } from './form.tsx'
+import { Words } from './page.tsx'
 import { Refusal } from './states.tsx'
 
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode }) {
@@ -21,7 +22,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
         {/* Without the role it would be a second banner of the page. */}
         <Modal.Header role="presentation">
           <Modal.Title fz="h3" lh="h3" fw={600}>
-            {props.title}
+            <Words text={props.title} />
           </Modal.Title>
           <Modal.CloseButton aria-label="Close" />
         </Modal.Header>

@@ -1,11 +1,21 @@
 import { Group, Stack, Text, type TextProps, Title } from '@mantine/core'
-import { type ReactNode, useEffect } from 'react'
+import { Fragment, type ReactNode, useEffect } from 'react'
 import { product } from './product-name.ts'
 
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · ${product.name}`
   }, [title])
+}
+
+/** A title, whose words go to the next line before they break: names have hyphens. */
+export function Words({ text }: { text: string }) {
+  return text.split(' ').map((word, at) => (
+    <Fragment key={`${at} ${word}`}>
+      {at > 0 && ' '}
+      <span className="whole">{word}</span>
+    </Fragment>
+  ))
 }
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
@@ -24,7 +34,7 @@ export function Page(
         <Stack gap={4} miw="min(100%, 16rem)" flex={1}>
           {props.above}
           <Title order={1} className="break">
-            {props.title}
+            <Words text={props.title} />
           </Title>
           <Lead>{props.lead}</Lead>
         </Stack>

@@ -13,7 +13,11 @@ export function Tiles({ tiles }: { tiles: readonly Tile[] }) {
           <dt>{name}</dt>
           <dd>
             {value}
-            {change !== '' && <span className={classes.change}>, {change}</span>}
+            {change !== '' && (
+              <>
+                <span className={classes.comma}>,</span> <span className={classes.change}>{change}</span>
+              </>
+            )}
             {note !== undefined && <span className={classes.note}>{note}</span>}
           </dd>
         </div>

@@ -8,7 +8,7 @@ import { counted } from '../../format.ts'
 import { useAddressed } from '../../parts/addressed.ts'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { Note, Page } from '../../parts/page.tsx'
+import { Note, Page, Words } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -89,7 +89,13 @@ function LinkTable({
           cell: ({ domains, parts }) => (
             <>
               <Text size="sm" className="break">
-                {domains.length <= 2 ? domains.join(', ') || 'no domain' : counted(domains.length, 'domain')}
+                <Words
+                  text={
+                    domains.length <= 2
+                      ? domains.join(', ') || 'no domain'
+                      : counted(domains.length, 'domain')
+                  }
+                />
               </Text>
               <Note>{parts.join(', ')}</Note>
             </>

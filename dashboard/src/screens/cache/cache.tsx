@@ -10,7 +10,7 @@ import { useRights } from '../../api/rights.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { isLong } from '../../live/changes.ts'
-import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
+import { eitherOutcome, FAILED_OUTCOMES } from '../../parts/badges.tsx'
 import { May } from '../../parts/may.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note } from '../../parts/page.tsx'
@@ -300,7 +300,7 @@ function filterWords(filter: PageFilter): string {
   if (status !== '') words.push(`status ${either(status)}`)
   if (freshness !== '') words.push(`freshness ${either(freshness)}`)
   if (outcome === FAILED_OUTCOMES.join()) words.push('a failed last render')
-  else if (outcome !== '') words.push(`last render ${either(outcome)}`)
+  else if (outcome !== '') words.push(`last render “${eitherOutcome(outcome)}”`)
   if (variant !== '') words.push(`a copy for ${either(variant)}`)
   if (unvisited !== '') words.push(unvisited === 'true' ? 'no visit in 30 days' : 'a visit in 30 days')
   if (filter.search.trim() !== '') words.push(`“${filter.search.trim()}” in its path`)

@@ -3,7 +3,7 @@ import type { PageConditions, PageFilterName } from '../../api/queries.ts'
 import type { PageList } from '../../api/types.ts'
 import { DEVICE_LABELS } from '../../devices.ts'
 import { count } from '../../format.ts'
-import { FAILED_OUTCOMES } from '../../parts/badges.tsx'
+import { FAILED_OUTCOMES, shortOutcome } from '../../parts/badges.tsx'
 import classes from './cache.module.css'
 
 type Counts = PageList['counts'] | undefined
@@ -74,7 +74,7 @@ function outcomeOptions(counts: Counts): Option[] {
   return [
     { value: '', label: 'Any' },
     failed,
-    ...found.map(([outcome, pages]) => option(outcome, outcome, pages)),
+    ...found.map(([outcome, pages]) => option(outcome, shortOutcome(outcome), pages)),
   ]
 }
 

@@ -1,5 +1,6 @@
 import { Menu } from '@mantine/core'
 import { useLocation } from 'wouter'
+import { MenuAnchor } from '../../parts/menu-anchor.tsx'
 import { Note } from '../../parts/page.tsx'
 import { pagePath } from '../../route-map.ts'
 
@@ -16,7 +17,7 @@ export function PageMenu(props: {
   return (
     <Menu opened onClose={close} position="bottom-end" withinPortal returnFocus>
       <Menu.Target>
-        <span />
+        <MenuAnchor />
       </Menu.Target>
       <Menu.Dropdown aria-label={`Actions for ${path}`}>
         <Menu.Item component="a" href={`https://${domain}${path}`} target="_blank" rel="noreferrer">

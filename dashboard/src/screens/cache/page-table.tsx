@@ -10,7 +10,7 @@ import { Link, useLocation } from 'wouter'
 import type { PageFilter } from '../../api/queries.ts'
 import type { ListedPage, PageOrder } from '../../api/types.ts'
 import { ago, visitedAgo } from '../../format.ts'
-import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
+import { FRESHNESS, OutcomeBadge, shortOutcome } from '../../parts/badges.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
 import classes from './cache.module.css'
@@ -400,7 +400,7 @@ function FreshnessBar({ page: { freshness, fresh_until: until } }: { page: Liste
 function LastOutcome({ outcome }: { outcome: string | null }) {
   if (outcome === null) return <span className="quiet">unknown</span>
   if (outcome === 'rendered' || outcome === 'static')
-    return <span className="visually-hidden">{outcome}</span>
+    return <span className="visually-hidden">{shortOutcome(outcome)}</span>
   return <OutcomeBadge outcome={outcome} />
 }
 
@@ -414,7 +414,7 @@ function RowActions(props: RowProps) {
           type="button"
           tabIndex={-1}
           className={classes.again}
-          aria-label={`Render ${path} again`}
+          aria-label={`Render again: ${path}`}
           disabled={!props.isDomainActive}
           onClick={() => onRenderAgain(path)}
         >

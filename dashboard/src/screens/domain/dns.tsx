@@ -49,7 +49,7 @@ function Records(props: { domain: string; dns: Dns | undefined; hasCommand: bool
   return (
     <>
       <Text size="sm">
-        At the DNS provider of <b className="break">{domain}</b>, set{' '}
+        At the DNS provider of <b className="whole">{domain}</b>, set{' '}
         {records.length > 1 ? 'these records' : 'this record'} and remove other A, AAAA and CNAME records of
         the same name. Until then nothing changes for visitors.
       </Text>

@@ -58,19 +58,23 @@ export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
   if (checklist === undefined || isFinished(checklist)) return null
   const isDone = (item: Checklist['items'][number]['item']) =>
     checklist.items.some((each) => each.item === item && each.done_at !== null)
+  // Once crawlers come, what is done needs no explanation any more.
+  const isBrief = isDone('crawler')
   return (
     <ChecklistFrame onHide={may('hideChecklist') ? () => hide.mutate() : undefined}>
       <Step
         title="See a page as a crawler sees it"
         isDone={isDone('rendered')}
+        isBrief={isBrief}
         action={may('refresh') && <RenderHomePage domain={name} isCached={isDone('rendered')} />}
       >
         Before any change: compare the rendered page with the page for people.
       </Step>
-      <RequestsStep domain={domain} isDone={isDone('requests')} />
+      <RequestsStep domain={domain} isDone={isDone('requests')} isBrief={isBrief} />
       <Step
         title="First crawler visit"
         isDone={isDone('crawler')}
+        isBrief={isBrief}
         action={
           <Button
             {...BUTTON}
@@ -85,6 +89,7 @@ export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
       <Step
         title="Have somebody told of trouble"
         isDone={isDone('notified')}
+        isBrief={isBrief}
         action={
           may('putNotifications') && (
             <Button {...BUTTON} component={Link} href={ROUTES.notifications} children="Open notifications" />
@@ -96,6 +101,7 @@ export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
       <Step
         title="Invite your team"
         isDone={isDone('team')}
+        isBrief={isBrief}
         action={
           may('inviteMember') && (
             <Button {...BUTTON} component={Link} href={ROUTES.members} children="Open members" />
@@ -109,7 +115,8 @@ export function DomainSteps({ domain }: { domain: DomainWithSettings }) {
 }
 
 /** How requests come here: by the DNS, or by a front of the site. */
-function RequestsStep({ domain, isDone }: { domain: DomainWithSettings; isDone: boolean }) {
+function RequestsStep(props: { domain: DomainWithSettings; isDone: boolean; isBrief: boolean }) {
+  const { domain, isDone, isBrief } = props
   const { data } = useQuery(integrationQuery(domain.custom_domain))
   const isBehind = isBehindFront({ way: domain.settings.way, state: data?.state ?? 'not_seen' })
   if (isBehind) {
@@ -117,6 +124,7 @@ function RequestsStep({ domain, isDone }: { domain: DomainWithSettings; isDone: 
       <Step
         title="Add the middleware"
         isDone={isDone}
+        isBrief={isBrief}
         action={<Button {...BUTTON} component="a" href={connectPath(domain)} children="Show the file" />}
       >
         One file of your web server, CDN or application. This step is done once it sends a request.
@@ -127,6 +135,7 @@ function RequestsStep({ domain, isDone }: { domain: DomainWithSettings; isDone: 
     <Step
       title="Point the DNS here"
       isDone={isDone}
+      isBrief={isBrief}
       action={<Button {...BUTTON} component="a" href={connectPath(domain)} children="Show the record" />}
     >
       One record at your DNS provider. This step is done once a request arrives. You can also keep the DNS and
@@ -188,11 +197,19 @@ function ChecklistFrame({ onHide, children }: { onHide?: (() => void) | undefine
   )
 }
 
-function Step(props: { title: string; isDone: boolean; action?: ReactNode; children: ReactNode }) {
-  const { title, isDone, action } = props
+function Step(props: {
+  title: string
+  isDone: boolean
+  /** Only the title is left once it is done. */
+  isBrief?: boolean
+  action?: ReactNode
+  children: ReactNode
+}) {
+  const { title, isDone, isBrief = false, action } = props
+  const isTitle = isBrief && isDone
   const Icon = isDone ? IconCircleCheck : IconCircleDashed
   return (
-    <li className={classes.step} data-done={isDone || undefined}>
+    <li className={classes.step} data-done={isDone || undefined} data-brief={isTitle || undefined}>
       <span role="img" aria-label={isDone ? 'Done' : 'To do'} className={classes.icon}>
         <Icon size={22} stroke={1.75} aria-hidden />
       </span>
@@ -200,9 +217,9 @@ function Step(props: { title: string; isDone: boolean; action?: ReactNode; child
         <Text size="sm" fw={600}>
           {title}
         </Text>
-        <Note>{props.children}</Note>
+        {!isTitle && <Note>{props.children}</Note>}
       </Stack>
-      {action}
+      {!isTitle && action}
     </li>
   )
 }

@@ -40,22 +40,23 @@ function WholeOverview({ domain }: { domain: DomainWithSettings }) {
   // What stands below would jump when they are loaded.
   if (isLoading) return <Loading rows={6} />
   const hasOpen = incidents.data?.some(({ state }) => state === 'open') ?? false
-  const isBeforeFirst = steps.data?.items.some(({ item, done_at: at }) => item === 'crawler' && at === null)
+  const first = steps.data?.items.find(({ item }) => item === 'crawler')
+  const isBeforeFirst = first !== undefined && first.done_at === null
   return (
     <Stack gap="lg">
       {incidents.data !== undefined && <WorstIncident incidents={incidents.data} />}
       {!domain.is_active && (
         <Alert color="yellow" title="This domain is paused">
           Crawlers get the origin, like people. Turn it on in the{' '}
-          <Anchor component={Link} href={settingsPath(name, 'site', 'is_active')} inherit>
+          <Anchor component={Link} href={settingsPath(name, 'site', 'is_active')} inherit underline="always">
             settings
           </Anchor>
           .
         </Alert>
       )}
       <AskedProof domain={name} />
-      <DomainSteps domain={domain} />
-      {isBeforeFirst === true && (
+      {isBeforeFirst && <DomainSteps domain={domain} />}
+      {isBeforeFirst && (
         <Suspense fallback={null}>
           <HomePageBeside domain={name} />
         </Suspense>
@@ -66,6 +67,8 @@ function WholeOverview({ domain }: { domain: DomainWithSettings }) {
         </div>
       )}
       {site.data != null && <WeekFigures site={site.data} />}
+      {/* How a site does comes before what is left to set up. */}
+      {!isBeforeFirst && <DomainSteps domain={domain} />}
       <FrontSection domain={domain} />
       <div className="columns">
         <CurrentState domain={domain} />

@@ -7,8 +7,8 @@ import { Link, useSearchParams } from 'wouter'
 
 import { completePagesQuery, type RenderListFilter, renderListQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, Render } from '../../api/types.ts'
-import { bytes, count, counted, milliseconds, percent } from '../../format.ts'
-import { FAILED_OUTCOMES, OutcomeBadge } from '../../parts/badges.tsx'
+import { bytes, capitalised, count, counted, milliseconds, percent } from '../../format.ts'
+import { eitherOutcome, FAILED_OUTCOMES, OutcomeBadge, shortOutcome } from '../../parts/badges.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { type FactRow, Facts, Note } from '../../parts/page.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
@@ -43,6 +43,14 @@ export default function DomainRenders({ domain }: { domain: DomainWithSettings }
   )
 }
 
+/** Those of a link of another version may be none: the list is then shown without them. */
+function knownOutcomes(list: string): string {
+  return list
+    .split(',')
+    .filter((outcome) => (JOB_OUTCOMES as readonly string[]).includes(outcome))
+    .join()
+}
+
 const NO_FILTER: RenderListFilter = { outcome: '', path: '', priority: '', hours: '' }
 
 type Change = (changed: Partial<RenderListFilter>) => void
@@ -51,7 +59,7 @@ type Change = (changed: Partial<RenderListFilter>) => void
 function useRenderFilter(): [RenderListFilter, Change] {
   const [params, setParams] = useSearchParams()
   const filter: RenderListFilter = {
-    outcome: params.get('outcome') ?? '',
+    outcome: knownOutcomes(params.get('outcome') ?? ''),
     path: params.get('path') ?? '',
     priority: params.get('priority') ?? '',
     hours: params.get('hours') ?? '',
@@ -68,7 +76,7 @@ const OUTCOMES = [
   { value: FAILED_OUTCOMES.join(), label: 'Failed' },
   ...JOB_OUTCOMES.filter((outcome) => outcome !== 'probed' && outcome !== 'tried').map((outcome) => ({
     value: outcome,
-    label: outcome,
+    label: capitalised(shortOutcome(outcome)),
   })),
 ]
 
@@ -96,7 +104,9 @@ function Filters({ filter, change }: { filter: RenderListFilter; change: Change 
   }, [filter.path])
   const isKnown = OUTCOMES.some(({ value }) => value === filter.outcome)
   // Several outcomes may come in a link.
-  const outcomes = isKnown ? OUTCOMES : [...OUTCOMES, { value: filter.outcome, label: filter.outcome }]
+  const outcomes = isKnown
+    ? OUTCOMES
+    : [...OUTCOMES, { value: filter.outcome, label: eitherOutcome(filter.outcome) }]
   return (
     <Group gap="sm" role="search">
       <TextInput
@@ -154,12 +164,13 @@ function NoRenders({ filter, change }: { filter: RenderListFilter; change: Chang
   )
 }
 
-/** Names the filters that are set: `with the outcome timed-out, for the reason “Warm”`. */
+/** Names the filters that are set: `with the outcome “not ready in time”, for the reason “Warm”`. */
 function filterWords({ outcome, path, priority, hours }: RenderListFilter): string {
   const labelOf = (options: readonly { value: string; label: string }[], value: string) =>
     options.find((option) => option.value === value)?.label ?? value
   const words: string[] = []
-  if (outcome !== '') words.push(`with the outcome ${labelOf(OUTCOMES, outcome).replaceAll(',', ' or ')}`)
+  if (outcome === FAILED_OUTCOMES.join()) words.push('that failed')
+  else if (outcome !== '') words.push(`with the outcome “${eitherOutcome(outcome)}”`)
   if (path !== '') words.push(`of a path with “${path}”`)
   if (priority !== '') words.push(`for the reason “${labelOf(PRIORITY_NAMES, priority)}”`)
   if (hours !== '') words.push(`in the ${labelOf(SPANS, hours).toLowerCase()}`)

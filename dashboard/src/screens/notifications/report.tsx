@@ -25,6 +25,7 @@ export default function ReportScreen() {
                 columns={[
                   {
                     title: 'Domain',
+                    className: 'site-name',
                     cell: ({ domain }) => (
                       <Anchor component={Link} href={domainPath('domain', domain)} size="sm">
                         {domain}

@@ -4,6 +4,7 @@ import { MAX_RULES } from '@prepaint/contract/rules/schema.ts'
 import { MAX_PATTERNS } from '@prepaint/contract/settings/domain-settings.ts'
 import { type DragEvent, type ReactNode, useState } from 'react'
 import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
+import { capitalised } from '../../format.ts'
 import { Note } from '../../parts/page.tsx'
 import classes from './rows.module.css'
 import { RuleFields } from './rule-fields.tsx'
@@ -197,8 +198,4 @@ function RowAction(props: { text: string; name: string; isOff?: boolean; onClick
       {text}
     </Button>
   )
-}
-
-function capitalised(noun: string): string {
-  return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`
 }

@@ -8,7 +8,7 @@ import { request } from '../../api/request.ts'
 import type { DomainWithSettings, RuleTry } from '../../api/types.ts'
 import { categoryLabel } from '../../crawler-categories.ts'
 import { DEVICES } from '../../devices.ts'
-import { counted, milliseconds } from '../../format.ts'
+import { capitalised, counted, milliseconds } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { Lines } from '../../parts/lines.tsx'
 import { Note } from '../../parts/page.tsx'
@@ -164,10 +164,6 @@ function rulesText({ rule_before: before, rule_after: after }: TriedPage): strin
 
 function ruleName(rule: number | null): string {
   return rule === null ? 'no rule' : `rule ${rule + 1}`
-}
-
-function capitalised(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 function Picture({ name, when, src }: { name: string; when: string; src: string }) {

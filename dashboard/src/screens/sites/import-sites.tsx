@@ -95,7 +95,7 @@ export default function ImportSites({ onClose }: { onClose: () => void }) {
                 keyOf={({ line }) => line}
                 columns={[
                   { title: 'Line', cell: ({ line }) => line },
-                  { title: 'Site', cell: ({ custom_domain: name }) => name ?? '–' },
+                  { title: 'Site', className: 'site-name', cell: ({ custom_domain: name }) => name ?? '–' },
                   { title: 'Error', cell: ({ error }) => error },
                 ]}
               />

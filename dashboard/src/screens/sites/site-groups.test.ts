@@ -36,11 +36,15 @@ it('causes of trouble are named in words, the most common first, with the site i
     site('trouble', 'blocked'),
     site('warning', 'quota_forecast'),
   ]
-  assert.equal(
-    causesOf(sites),
-    'Blocked by a bot challenge on 2 sites · DNS points elsewhere: shop.example.com',
+  assert.deepEqual(
+    causesOf(sites).map(({ words, sites }) => [words, sites]),
+    [
+      ['Blocked by a bot challenge', 2],
+      ['DNS points elsewhere', 1],
+    ],
   )
-  assert.equal(causesOf([]), '')
+  assert.equal(causesOf(sites)[1]?.name, 'shop.example.com')
+  assert.deepEqual(causesOf([]), [])
 })
 
 it('a difference says how many more, and nothing where there was nothing before', () => {

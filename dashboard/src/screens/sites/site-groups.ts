@@ -1,6 +1,6 @@
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import type { PortfolioDomain } from '../../api/types.ts'
-import { count, differenceToWeekBefore } from '../../format.ts'
+import { capitalised, count, differenceToWeekBefore } from '../../format.ts'
 
 type Group = { title: string; sites: PortfolioDomain[] }
 
@@ -24,27 +24,20 @@ export function groupsOf(sites: readonly PortfolioDomain[]): Group[] {
   return groups
 }
 
-/** The causes of trouble in words: `Origin unreachable on 2 sites · DNS points elsewhere: shop.example.com`. */
-export function causesOf(sites: readonly PortfolioDomain[]): string {
-  const named = new Map<string, string[]>()
+/** A cause of trouble in words, with the site if it is only one. */
+export type Cause = { words: string; sites: number; name: string }
+
+/** The causes of trouble, the most common first. */
+export function causesOf(sites: readonly PortfolioDomain[]): Cause[] {
+  const causes = new Map<string, Cause>()
   for (const { custom_domain: name, state, reasons } of sites) {
     const [worst] = reasons
     if (state !== 'trouble' || worst === undefined || !(worst.kind in KINDS)) continue
-    const { words } = KINDS[worst.kind as keyof typeof KINDS]
-    named.set(words, [...(named.get(words) ?? []), name])
+    const words = capitalised(KINDS[worst.kind as keyof typeof KINDS].words)
+    const known = causes.get(words)
+    causes.set(words, { words, name, sites: (known?.sites ?? 0) + 1 })
   }
-  return [...named]
-    .toSorted(([, a], [, b]) => b.length - a.length)
-    .map(([words, names]) =>
-      names.length === 1
-        ? `${capitalised(words)}: ${names[0]}`
-        : `${capitalised(words)} on ${count(names.length)} sites`,
-    )
-    .join(' · ')
-}
-
-export function capitalised(words: string): string {
-  return words[0]!.toUpperCase() + words.slice(1)
+  return [...causes.values()].toSorted((a, b) => b.sites - a.sites)
 }
 
 /** The difference for a narrow column: `+12%`. */

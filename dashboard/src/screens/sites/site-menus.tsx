@@ -2,6 +2,7 @@ import { Menu } from '@mantine/core'
 import { useLocation } from 'wouter'
 import { useRights } from '../../api/rights.ts'
 import type { PortfolioDomain } from '../../api/types.ts'
+import { MenuAnchor } from '../../parts/menu-anchor.tsx'
 import { addPath, domainPath } from '../../route-map.ts'
 import { useBulk } from './bulk-bar.tsx'
 import classes from './sites.module.css'
@@ -15,7 +16,7 @@ export function MoreMenu(props: { csv: string; onOpen: (opened: Opened) => void;
   return (
     <Menu opened onClose={close} position="bottom-end" withinPortal returnFocus>
       <Menu.Target>
-        <span className={classes.menuAt} />
+        <MenuAnchor className={classes.menuAt} />
       </Menu.Target>
       <Menu.Dropdown aria-label="More">
         {may('importDomains') && <Menu.Item onClick={() => onOpen('import')}>Import from a file</Menu.Item>}
@@ -46,7 +47,7 @@ export function SiteMenu(props: {
   return (
     <Menu opened onClose={close} position="bottom-end" withinPortal returnFocus>
       <Menu.Target>
-        <span />
+        <MenuAnchor />
       </Menu.Target>
       <Menu.Dropdown aria-label={`Actions for ${name}`}>
         {site.state === 'setup' && may('createDomain') && (

@@ -1,17 +1,19 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows of a table element cannot be left undrawn.
 // biome-ignore-all lint/a11y/useFocusableInteractive: the link of a row has the focus, not the row.
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
-import { type MouseEvent, memo } from 'react'
+import { type MouseEvent, memo, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { PortfolioDomain } from '../../api/types.ts'
 import { crawlerName } from '../../crawler-categories.ts'
-import { ago, compact, count, differenceToWeekBefore, exactTime, percent } from '../../format.ts'
+import { ago, capitalised, compact, count, differenceToWeekBefore, exactTime, percent } from '../../format.ts'
 import { domainPath } from '../../route-map.ts'
-import { capitalised, shortDifference } from './site-groups.ts'
+import { shortDifference } from './site-groups.ts'
 import classes from './sites.module.css'
 import { StateShape } from './state-shape.tsx'
 
-/** Longer names are cut in the middle. */
+/** Longer names are cut in the middle where the column is too narrow for them. */
+const SHORT_CHARS = 20
+/** Longer names are cut in the middle in every window. */
 const WHOLE_CHARS = 34
 const END_CHARS = 14
 /** From this part of the quota on, a bar shows it. */
@@ -29,6 +31,7 @@ type Props = {
 /** A row of 48 pixels. All of it is the link of its name; box and menu lie above the link. */
 export const SiteRow = memo(function SiteRow({ site, at, isSelected, onToggle, onMenu }: Props) {
   const { custom_domain: name, tags, visits } = site
+  const reason = reasonOf(site)
   const toggle = (event: MouseEvent<HTMLInputElement>) => onToggle?.(at, event.shiftKey)
   return (
     <div role="row" className={classes.row} data-at={at} data-selected={isSelected || undefined}>
@@ -49,7 +52,7 @@ export const SiteRow = memo(function SiteRow({ site, at, isSelected, onToggle, o
       <span role="cell" className={classes.shape}>
         <StateShape state={site.state} />
       </span>
-      <span role="cell" className={classes.name}>
+      <span role="cell" className={classes.name} data-alone={reason === null || undefined}>
         <Link
           href={domainPath('domain', name)}
           className={classes.link}
@@ -68,7 +71,7 @@ export const SiteRow = memo(function SiteRow({ site, at, isSelected, onToggle, o
         )}
       </span>
       <span role="cell" className={classes.reason}>
-        <Reason site={site} />
+        {reason}
       </span>
       <span role="cell" className={classes.spark}>
         <Sparkline days={visits.days} />
@@ -103,23 +106,24 @@ export const SiteRow = memo(function SiteRow({ site, at, isSelected, onToggle, o
   )
 })
 
-/** A short name is one text, which the browser's search finds. */
+/** What is not cut is one text, which the browser's search finds. */
 function Cut({ text }: { text: string }) {
-  if (text.length <= WHOLE_CHARS) return text
+  if (text.length <= SHORT_CHARS) return text
   return (
-    <span className={classes.cut}>
+    <span className={classes.cut} data-long={text.length > WHOLE_CHARS || undefined}>
       <span className={classes.start}>{text.slice(0, -END_CHARS)}</span>
       <span>{text.slice(-END_CHARS)}</span>
     </span>
   )
 }
 
-function Reason({ site: { state, reasons, way, last_crawler: last } }: { site: PortfolioDomain }) {
+/** What stands beside the name, or below it; null if there is nothing to say. */
+function reasonOf({ state, reasons, way, last_crawler: last }: PortfolioDomain): ReactNode {
   const [worst, ...others] = reasons
   if (worst === undefined) {
     if (state === 'paused') return 'Paused: crawlers get the site itself'
     if (last === null) return 'No crawler yet'
-    return way === 'middleware' ? 'By a middleware' : ''
+    return way === 'middleware' ? 'By a middleware' : null
   }
   return (
     <>

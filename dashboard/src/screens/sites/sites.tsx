@@ -2,8 +2,8 @@ import { Button, NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import IconPlus from '@tabler/icons-react/dist/esm/icons/IconPlus.mjs'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
-import { useLocation } from 'wouter'
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
 
 import { portfolioQuery, portfolioUrl, type SiteFilter, tagsQuery } from '../../api/portfolio-queries.ts'
 import { useRights } from '../../api/rights.ts'
@@ -13,9 +13,9 @@ import { count, counted } from '../../format.ts'
 import { useAddressed } from '../../parts/addressed.ts'
 import { Page } from '../../parts/page.tsx'
 import { Empty, NothingFound, Trouble } from '../../parts/states.tsx'
-import { ROUTES } from '../../route-map.ts'
+import { domainPath, ROUTES } from '../../route-map.ts'
 import { isFiltered, NO_FILTER, useSiteFilter } from './site-filter.ts'
-import { causesOf, weekText } from './site-groups.ts'
+import { type Cause, causesOf, weekText } from './site-groups.ts'
 import { SiteList } from './site-list.tsx'
 import classes from './sites.module.css'
 import { type SiteState, StateShape } from './state-shape.tsx'
@@ -190,7 +190,7 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
   const { domains } = data
   // Only what is shown is acted on.
   const chosen = domains.filter(({ custom_domain }) => selected.has(custom_domain)).slice(0, MOST_SELECTED)
-  const causes = filter.state === null || filter.state === 'trouble' ? causesOf(domains) : ''
+  const causes = filter.state === null || filter.state === 'trouble' ? causesOf(domains) : []
   if (!may('listRenders') && data.counts.all <= MOST_IN_WORDS && !isFiltered(filter)) {
     return (
       <Suspense fallback={<LoadingList />}>
@@ -202,11 +202,7 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
   return (
     <Stack gap="sm">
       <Filters counts={data.counts} filter={filter} change={change} />
-      {causes !== '' && (
-        <div className={classes.causes} role="status">
-          {count(data.counts.trouble)} in trouble: {causes}
-        </div>
-      )}
+      {causes.length > 0 && <Causes trouble={data.counts.trouble} causes={causes} />}
       {domains.length === 0 ? (
         <NoSites filter={filter} change={change} />
       ) : (
@@ -242,6 +238,23 @@ function Loaded({ data, filter, change }: { data: Portfolio; filter: SiteFilter;
         </Suspense>
       )}
     </Stack>
+  )
+}
+
+/** Names are not broken at their hyphens. */
+function Causes({ trouble, causes }: { trouble: number; causes: readonly Cause[] }) {
+  return (
+    <div className={classes.causes} role="status">
+      {count(trouble)} in trouble:{' '}
+      {causes.map(({ words, sites, name }, at) => (
+        <Fragment key={words}>
+          {at > 0 && ' · '}
+          {words}
+          {sites > 1 ? ` on ${count(sites)} sites` : ': '}
+          {sites === 1 && <Link href={domainPath('domain', name)}>{name}</Link>}
+        </Fragment>
+      ))}
+    </div>
   )
 }
 

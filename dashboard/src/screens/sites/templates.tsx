@@ -8,6 +8,7 @@ import { useRights } from '../../api/rights.ts'
 import type { PortfolioDomain, Template } from '../../api/types.ts'
 import { counted } from '../../format.ts'
 import { ConfirmDialog, Dialog, FormDialog } from '../../parts/dialog.tsx'
+import { Words } from '../../parts/page.tsx'
 import { Empty, Loaded, Refusal } from '../../parts/states.tsx'
 import { namesOf, report, type SendBulk } from './bulk-bar.tsx'
 
@@ -41,8 +42,9 @@ type PartName = (typeof PARTS)[number]['name']
 
 const FIRST_PARTS: readonly PartName[] = ['Freshness', 'Query parameters', 'Rules']
 
-function partsOf({ settings }: Template): string {
-  return PARTS.filter((part) => part.settings.some((setting) => setting in settings))
+/** The parts that these settings belong to, in words. */
+function partsOf(settings: readonly string[]): string {
+  return PARTS.filter((part) => part.settings.some((setting) => settings.includes(setting)))
     .map(({ name }) => name)
     .join(', ')
 }
@@ -90,7 +92,7 @@ export default function Templates({ onClose }: { onClose: () => void }) {
                         {template.name}
                       </Text>
                       <Text size="xs" className="quiet">
-                        {partsOf(template)}
+                        {partsOf(Object.keys(template.settings))}
                       </Text>
                     </div>
                     {may('deleteTemplate') && (
@@ -260,7 +262,9 @@ export function ApplyTemplate(props: {
   const choice = (
     <NativeSelect
       label="Template"
-      description={chosen === undefined ? undefined : `Its settings: ${partsOf(chosen)}`}
+      description={
+        chosen === undefined ? undefined : `Its settings: ${partsOf(Object.keys(chosen.settings))}`
+      }
       value={id}
       onChange={(event) => setId(event.currentTarget.value)}
       data={[
@@ -312,7 +316,7 @@ function PreviewText({ all, changed }: { all: readonly Preview[]; changed: reado
       <List size="sm">
         {changed.slice(0, SHOWN).map(({ domain, changes }) => (
           <List.Item key={domain} className="break">
-            {domain}: {changes.map(({ setting }) => setting.replaceAll('_', ' ')).join(', ')}
+            <Words text={domain} />: {partsOf(changes.map(({ setting }) => setting))}
           </List.Item>
         ))}
       </List>

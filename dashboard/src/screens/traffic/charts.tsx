@@ -46,8 +46,7 @@ export function TrafficTiles(props: {
   const { totals } = props.traffic
   const { before, failedHref } = props
   const failedShare = totals.pages === 0 ? null : totals.failed / totals.pages
-  const more = (figure: 'visits' | 'failed' | 'people' | 'p50_ms') =>
-    difference(totals[figure] ?? 0, before?.[figure] ?? 0)
+  const more = (figure: 'visits' | 'failed' | 'people') => difference(totals[figure], before?.[figure] ?? 0)
   const failed = (
     <>
       {percent(failedShare)} of page visits got the origin instead
@@ -77,7 +76,7 @@ export function TrafficTiles(props: {
     {
       name: 'Response time',
       value: milliseconds(totals.p50_ms),
-      change: totals.p50_ms === null ? '' : more('p50_ms'),
+      change: slower(totals.p50_ms, before?.p50_ms ?? null),
       note: `median; 95th percentile ${milliseconds(totals.p95_ms)}`,
     },
     {
@@ -97,11 +96,20 @@ export function TrafficTiles(props: {
   return <Tiles tiles={tiles} />
 }
 
+/** Writes `12% slower`; empty where one of them is unknown. */
+function slower(now: number | null, before: number | null): string {
+  if (now === null || before === null) return ''
+  return difference(now, before)
+    .replace('as many', 'the same')
+    .replace('more', 'slower')
+    .replace('less', 'faster')
+}
+
 /** Writes `2.1 points more`; empty where one of them is unknown. */
 function pointsMore(now: number | null, before: number | null): string {
   if (now === null || before === null) return ''
   const points = Math.round((now - before) * 1_000) / 10
-  if (points === 0) return 'as many'
+  if (points === 0) return 'the same'
   return points > 0 ? `${points} points more` : `${-points} points less`
 }
 
