@@ -19,7 +19,7 @@ import { startNodeProcess } from '../test/support/node-process.ts'
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
 import { type Demo, PORTFOLIO, preparePortfolio, readDemo, SIGNED_OUT, signIn } from './shots/portfolio.ts'
 import { RAKE_PICTURE, RAKES, rakePicture, rakesPage } from './shots/rakes.ts'
-import { click, DOMAIN, SCREENS, type Screen } from './shots/screens.ts'
+import { clickSoon, DOMAIN, SCREENS, type Screen } from './shots/screens.ts'
 import { seedTraffic } from './shots/traffic.ts'
 
 const DIR = path.resolve(import.meta.dirname, '../screenshots')
@@ -94,7 +94,8 @@ async function takeShop(tab: Tab): Promise<void> {
   await takeScreens(tab, node.api, SCREENS)
   await tab.show(LIGHT)
   await tab.open(`${node.api}/keys`)
-  await tab.run(click('Sign out'))
+  await tab.run(`document.querySelector('[aria-label$=". Your menu"]').click()`)
+  await tab.run(clickSoon('Sign out'))
   await tab.until(
     `location.pathname === '/sign-in' && document.querySelector('h1').textContent === 'Sign in'`,
   )

@@ -42,3 +42,12 @@ it('all renders of a week are listed in parts, and found by outcome, path and ti
   await shown('the newest', 50)
   assert.equal(new URL(page.url()).search, '')
 })
+
+it('an outcome in the address that is none is not asked for', async () => {
+  await open(`/domains/${DOMAIN}/renders?outcome=failed`)
+  await shown('the newest', 50)
+  await page
+    .getByRole('combobox', { name: 'Outcome' })
+    .and(page.locator(':has(option:checked[value=""])'))
+    .waitFor()
+})

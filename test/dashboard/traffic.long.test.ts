@@ -250,7 +250,7 @@ describe('incidents and notifications', () => {
     await isCleanEverywhere()
     await click('Open incidents: 1')
     await shows('Renders failing · shop.example.com')
-    await shows('/<b>cart: origin error (status 500)')
+    await shows('/<b>cart: the server answered with an error (status 500)')
     await shows('Open one of the example pages.')
     await shows('What changed before: a deploy')
     assert.doesNotMatch(await shown(), /certificate/, 'what came after the beginning is no cause')

@@ -12,7 +12,7 @@ export function Tiles({ tiles }: { tiles: readonly Tile[] }) {
         <div key={name} className={classes.tile} data-trouble={isTrouble || undefined}>
           <dt>{name}</dt>
           <dd>
-            {value}
+            <span className={classes.value}>{value}</span>
             {change !== '' && (
               <>
                 <span className={classes.comma}>,</span> <span className={classes.change}>{change}</span>

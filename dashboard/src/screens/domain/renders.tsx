@@ -1,6 +1,7 @@
 import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { JOB_OUTCOMES } from '@prepaint/contract/outcome/job.ts'
+import { detailWords } from '@prepaint/contract/outcome/words.ts'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
@@ -115,7 +116,7 @@ function Filters({ filter, change }: { filter: RenderListFilter; change: Change 
         placeholder="Path"
         autoComplete="off"
         spellCheck={false}
-        flex="1 1 12rem"
+        flex="2 1 9rem"
         value={path}
         onChange={(event) => {
           setPath(event.currentTarget.value)
@@ -124,18 +125,21 @@ function Filters({ filter, change }: { filter: RenderListFilter; change: Change 
       />
       <NativeSelect
         aria-label="Outcome"
+        flex="1 1 8rem"
         data={outcomes}
         value={filter.outcome}
         onChange={(event) => change({ outcome: event.currentTarget.value })}
       />
       <NativeSelect
         aria-label="Reason"
+        flex="1 1 8rem"
         data={PRIORITY_NAMES}
         value={filter.priority}
         onChange={(event) => change({ priority: event.currentTarget.value })}
       />
       <NativeSelect
         aria-label="Time"
+        flex="1 1 8rem"
         data={SPANS}
         value={filter.hours}
         onChange={(event) => change({ hours: event.currentTarget.value })}
@@ -210,7 +214,7 @@ function RenderTable({ domain, renders }: { domain: string; renders: readonly Re
       cell: ({ outcome, detail }) => (
         <>
           <OutcomeBadge outcome={outcome} />
-          {detail !== null && <Note className="break">{detail}</Note>}
+          {detailWords(outcome, detail) !== '' && <Note className="break">{detail}</Note>}
         </>
       ),
     },

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, List, Stack, Text, Textarea } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { type IncidentKind, isTroubleKind, NOTE_LIMIT_CHARS } from '@prepaint/contract/notifications/kinds.ts'
-import { outcomeWords } from '@prepaint/contract/outcome/words.ts'
+import { detailWords, outcomeWords } from '@prepaint/contract/outcome/words.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -126,7 +126,7 @@ function Examples({ incident }: { incident: Incident }) {
             {path}
           </Anchor>
           : {outcomeWords(outcome)}
-          {detail !== null && detail !== '' && ` (${detail})`}
+          {detailWords(outcome, detail) !== '' && ` (${detail})`}
         </List.Item>
       ))}
       <PagesOfKind incident={incident} />

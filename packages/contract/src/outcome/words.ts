@@ -29,6 +29,11 @@ const WORDS: Record<JobOutcome, string> = {
   cancelled: 'cancelled',
 }
 
+/** Empty if the detail says no more than the outcome, as `unreachable` of `origin-unreachable`. */
+export function detailWords(outcome: string, detail: string | null): string {
+  return detail === null || outcome.includes(detail) ? '' : detail
+}
+
 /** An outcome that this version does not know is spelled in words. */
 export function outcomeWords(outcome: string): string {
   return WORDS[outcome as JobOutcome] ?? outcome.replaceAll('-', ' ')

@@ -1,7 +1,7 @@
 import { utcDay } from '@prepaint/contract/dates.ts'
 import type { IncidentKind } from '@prepaint/contract/notifications/kinds.ts'
 import { STORED } from '@prepaint/contract/outcome/job.ts'
-import { outcomeWords } from '@prepaint/contract/outcome/words.ts'
+import { detailWords, outcomeWords } from '@prepaint/contract/outcome/words.ts'
 import { type Facts, isFailing, isGood, isUnreachable, type Render } from './facts.ts'
 import type { Open } from './watch.ts'
 
@@ -261,6 +261,6 @@ function median(values: readonly number[]): number | null {
 /** A sentence about the newest one, or nothing. */
 function lastOf([last]: readonly Render[]): string {
   if (last === undefined) return ''
-  const detail = last.detail ? ` (${last.detail.slice(0, 200)})` : ''
-  return ` The last one: ${outcomeWords(last.outcome)}${detail}.`
+  const detail = detailWords(last.outcome, last.detail).slice(0, 200)
+  return ` The last one: ${outcomeWords(last.outcome)}${detail === '' ? '' : ` (${detail})`}.`
 }
