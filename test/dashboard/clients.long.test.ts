@@ -127,6 +127,27 @@ it('on paper there is the report alone, in light colours, with a site on one pag
   await page.emulateMedia({ media: null, colorScheme: null })
 })
 
+it('a report of more than five sites begins with a list of them that leads to each', async () => {
+  const more = ['one', 'two', 'three'].map((each) => `${each}.example.com`)
+  for (const name of more) await api.domain(owner, name)
+  await open(`/reports/${last}`)
+  const list = page.getByRole('table', { name: 'Sites of this report' })
+  assert.equal(await list.getByRole('row').count(), 7)
+  await list.getByRole('row', { name: /^shop\.example\.com 1,512/ }).waitFor()
+  await isCleanEverywhere()
+  await list.getByRole('link', { name: 'two.example.com' }).click()
+  await until('its section is in sight', async () => {
+    const { y = 9_999 } = (await region('two.example.com').boundingBox()) ?? {}
+    return y < 900
+  })
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await list.isVisible(), true)
+  await page.emulateMedia({ media: null })
+  await api.pool.query('delete from domain where custom_domain = any ($1)', [more])
+  await open(`/reports/${last}`)
+  assert.equal(await list.count(), 0)
+})
+
 it('an admin chooses name, colour and logo, and sees them at once in the dashboard', async () => {
   await open('/account')
   const section = region('Branding')

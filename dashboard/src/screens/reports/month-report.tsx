@@ -1,4 +1,4 @@
-import { Text, Title } from '@mantine/core'
+import { Anchor, Text, Title } from '@mantine/core'
 import { type CHANGE_KINDS, monthOf } from '@prepaint/contract/api/reports.ts'
 import { differenceWords, monthName, percentWords } from '@prepaint/contract/notifications/monthly-words.ts'
 import type { ReactNode } from 'react'
@@ -15,6 +15,8 @@ type Site = MonthlyReport['domains'][number]
 const MOST_CRAWLERS = 8
 const MOST_PAGES = 8
 const MOST_EVENTS = 6
+/** With more sites the report begins with a list of them. */
+const MOST_WITHOUT_CONTENTS = 5
 
 /** A month as it is read on a screen and on paper. */
 export function MonthReport({ report }: { report: MonthlyReport }) {
@@ -33,6 +35,7 @@ export function MonthReport({ report }: { report: MonthlyReport }) {
         </div>
       </header>
       <Text>{summary}</Text>
+      {domains.length > MOST_WITHOUT_CONTENTS && <Contents report={report} />}
       {domains.map((site) => (
         <SiteOfMonth key={site.domain} site={site} month={month} />
       ))}
@@ -41,13 +44,50 @@ export function MonthReport({ report }: { report: MonthlyReport }) {
   )
 }
 
+/** The sites in their order, with a link to each. */
+function Contents({ report: { month, domains } }: { report: MonthlyReport }) {
+  return (
+    <table className={classes.contents} aria-label="Sites of this report">
+      <thead>
+        <tr>
+          <th scope="col">Site</th>
+          <th scope="col">Visits</th>
+          <th scope="col">Month before</th>
+          <th scope="col">Incidents</th>
+        </tr>
+      </thead>
+      <tbody>
+        {domains.map((site) => (
+          <tr key={site.domain}>
+            <td className="break">
+              <Anchor href={`#${placeOf(site)}`} inherit>
+                {site.domain}
+              </Anchor>
+            </td>
+            <td>{count(site.visits)}</td>
+            <td>{isRunning(month) ? '' : differenceWords(site.visits, site.before)}</td>
+            <td>{count(site.incidents.length + site.left_out.incidents)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function placeOf({ domain }: Site): string {
+  return `site-${domain}`
+}
+
+function isRunning(month: string): boolean {
+  return month === monthOf(Date.now())
+}
+
 function SiteOfMonth({ site, month }: { site: Site; month: string }) {
-  const isRunning = month === monthOf(Date.now())
   const { visits, before } = site
-  const difference = isRunning ? null : differenceWords(visits, before)
+  const difference = isRunning(month) ? null : differenceWords(visits, before)
   const compared = difference ?? `${count(before)} the month before`
   return (
-    <section className={classes.site} aria-label={site.domain}>
+    <section className={classes.site} id={placeOf(site)} aria-label={site.domain}>
       <Title order={3} size="h4" className="break">
         {site.domain}
       </Title>
@@ -60,7 +100,7 @@ function SiteOfMonth({ site, month }: { site: Site; month: string }) {
       </dl>
       {visits === 0 ? (
         <Text size="sm">
-          {isRunning
+          {isRunning(month)
             ? 'No crawler has visited this site in this month yet.'
             : 'No crawler visited this site in this month.'}
         </Text>
