@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ago, bytes, duration, milliseconds, stepName, visitedAgo } from './format.ts'
+import { ago, bytes, duration, exactDuration, milliseconds, stepName, visitedAgo } from './format.ts'
 import { domainPath, nextPath, pagePath, settingsPath, signInPath } from './route-map.ts'
 
 function written(write: (value: number) => string, ...values: number[]): string {
@@ -19,6 +19,13 @@ it('a duration is told in the unit in which it is at least 2', () => {
   assert.equal(
     written(duration, 0, 0.44, 9.96, 12.4, 119, 120, 7_199, 7_200, 172_800),
     '0 s, 0.4 s, 10 s, 12 s, 119 s, 2 min, 120 min, 2 h, 2 days',
+  )
+})
+
+it('a duration that somebody set is told without rounding, in days from two on', () => {
+  assert.equal(
+    written(exactDuration, 0, 25, 90, 600, 5_400, 3_600, 86_400, 90_000, 172_800, 604_800, 316_224_000),
+    '0 s, 25 s, 90 s, 10 min, 90 min, 1 h, 24 h, 25 h, 2 days, 7 days, 3,660 days',
   )
 })
 

@@ -76,6 +76,20 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / 86_400)} days`
 }
 
+const EXACT_STEPS = [
+  ['h', 3_600],
+  ['min', 60],
+] as const
+
+/** Writes a duration that somebody set, without rounding: `25 s`, `90 min`, `24 h` or `7 days`. */
+export function exactDuration(seconds: number): string {
+  if (seconds >= 172_800 && seconds % 86_400 === 0) return `${count(seconds / 86_400)} days`
+  for (const [unit, size] of EXACT_STEPS) {
+    if (seconds >= size && seconds % size === 0) return `${count(seconds / size)} ${unit}`
+  }
+  return `${count(seconds)} s`
+}
+
 /** Writes `1 byte`, `812 bytes`, `33.4 KiB` or `512 MiB`. */
 export function bytes(value: number): string {
   if (value === 1) return '1 byte'

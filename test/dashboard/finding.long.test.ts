@@ -237,8 +237,8 @@ describe('Ctrl K', () => {
     await open(`/domains/${SHOP}`)
     await find('TTL', /^Freshness/)
     await isAt(`/domains/${SHOP}/settings/freshness`)
-    await find('kept in days', /^Kept, in days/)
-    await page.locator(':focus').and(field('Kept, in days')).waitFor()
+    await find('kept for', /^Kept for/)
+    await page.locator(':focus').and(field('Kept for')).waitFor()
   })
 
   it('asks of which site a setting is, if none is open', async () => {

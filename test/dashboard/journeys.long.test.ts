@@ -189,9 +189,9 @@ it('a rule says what it does while one types, names what is wrong at its field, 
   const action = first!.getByLabel('Crawlers get')
   await fold(first!, 'Freshness').click()
   await first!.getByText('These have no effect while crawlers get the origin.').waitFor()
-  assert.equal(await field('Fresh, in hours', first!).isDisabled(), true)
+  assert.equal(await field('Fresh for', first!).isDisabled(), true)
   await action.selectOption('')
-  assert.equal(await field('Fresh, in hours', first!).isDisabled(), false)
+  assert.equal(await field('Fresh for', first!).isDisabled(), false)
   await action.selectOption('no-store')
   // The groups are folded until they are opened, or have values.
   const selector = field('Wait for the element', first!)
@@ -270,7 +270,7 @@ it('rules are tried on pages before they are saved', async () => {
   await fold(rule, 'Changes to the page').click()
   await field('Title', rule).fill('Tried title')
   await fold(rule, 'Freshness').click()
-  await field('Fresh, in hours', rule).fill('1')
+  await field('Fresh for', rule).fill('1 h')
   await field('Try on these pages').fill('/about')
   await button('Try these rules').click()
   const found = region('What the rules change')
@@ -312,12 +312,12 @@ it('a header for the origin is kept without its value, and its rules for firewal
 
 it('settings are saved and survive a reload; unsaved changes are not lost without a question', async () => {
   await visit(`/domains/${DOMAIN}/settings/freshness`)
-  await field('Fresh, in hours').fill('12')
+  await field('Fresh for').fill('12 h')
   await button('Save').click()
   await page.getByText('Saved. The settings apply from the next request.').waitFor()
   await until('nothing is left to save', () => button('Save').isDisabled())
   await page.reload()
-  assert.equal(await field('Fresh, in hours').inputValue(), '12')
+  assert.equal(await field('Fresh for').inputValue(), '12 h')
   await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Rendering' }).click()
   await field('Locale').fill('de-CH')
   const asking = page.getByRole('dialog')
@@ -334,7 +334,7 @@ it('settings are saved and survive a reload; unsaved changes are not lost withou
     await button(answer, asking).click()
     await asking.waitFor({ state: 'detached' })
   }
-  await field('Fresh, in hours').waitFor()
+  await field('Fresh for').waitFor()
   await page.goForward()
   assert.equal(await field('Locale').inputValue(), '')
   // Without changes, one step back leaves the screen.

@@ -7,7 +7,7 @@ const items = [
   { key: 'shop', title: 'shop.example.com' },
   { key: 'blog', title: 'blog.example.com' },
   { key: 'pause', title: 'Pause shop.example.com' },
-  { key: 'fresh', title: 'Fresh, in hours', words: 'TTL cache' },
+  { key: 'fresh', title: 'Fresh for', words: 'TTL cache' },
   { key: 'members', title: 'Members', words: 'people' },
 ]
 const found = (text: string, recent: string[] = []) => rank(items, text, recent).map(({ key }) => key)

@@ -24,7 +24,7 @@ import { plainPath } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
 import { SettingInputs } from './setting-input.tsx'
 import { TryRules } from './try-rules.tsx'
-import type { SettingsForm } from './values.ts'
+import { BROWSER_DEFAULTS, type SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
 
@@ -186,29 +186,29 @@ function BrowserSection({ form }: { form: Form }) {
     <Section
       id="render"
       title="Browser"
-      lead="How the rendering browser presents itself to the site. Empty: the default. User agent and viewport are for desktops."
+      lead="How the rendering browser presents itself to the site. Empty: what stands in the field. User agent and viewport are for desktops."
     >
       <Stack className="form">
         <TextInput
           label="User agent"
-          placeholder="that of Chromium, followed by Prepaint"
+          placeholder={BROWSER_DEFAULTS.userAgent}
           spellCheck={false}
           {...form.getInputProps('visitor.userAgent')}
         />
         <Group grow align="start">
-          <ViewportSide form={form} side="width" other="height" label="Viewport width" placeholder="1280" />
-          <ViewportSide form={form} side="height" other="width" label="Viewport height" placeholder="1024" />
+          <ViewportSide form={form} side="width" other="height" label="Viewport width" />
+          <ViewportSide form={form} side="height" other="width" label="Viewport height" />
         </Group>
         <Group grow align="start">
           <TextInput
             label="Locale"
-            placeholder="en-US"
+            placeholder={BROWSER_DEFAULTS.locale}
             spellCheck={false}
             {...form.getInputProps('visitor.locale')}
           />
           <TextInput
             label="Time zone"
-            placeholder="UTC"
+            placeholder={BROWSER_DEFAULTS.timeZone}
             spellCheck={false}
             {...form.getInputProps('visitor.timeZone')}
           />
@@ -221,13 +221,13 @@ function BrowserSection({ form }: { form: Form }) {
 type Side = 'width' | 'height'
 
 /** Both sides or none are given: an error at the other side goes with a keystroke at this one. */
-function ViewportSide(props: { form: Form; side: Side; other: Side; label: string; placeholder: string }) {
-  const { form, side, other, label, placeholder } = props
+function ViewportSide(props: { form: Form; side: Side; other: Side; label: string }) {
+  const { form, side, other, label } = props
   const { onChange, ...input } = form.getInputProps(`visitor.${side}`)
   return (
     <NumberInput
       label={label}
-      placeholder={placeholder}
+      placeholder={BROWSER_DEFAULTS[side]}
       {...VIEWPORT_SIDE}
       {...input}
       onChange={(value) => {

@@ -1,5 +1,4 @@
-import { duration } from '../../format.ts'
-import { HOUR_SECONDS } from './setting-fields.ts'
+import { exactDuration } from '../../format.ts'
 import type { Rule } from './values.ts'
 
 const WORDS = {
@@ -21,16 +20,9 @@ export function freshnessChanges(
   for (const name of Object.keys(WORDS) as FreshnessSetting[]) {
     const old = before?.[name] ?? site[name]
     const next = after?.[name] ?? site[name]
-    if (old !== next) changes.push(`${WORDS[name]} ${timeText(old)} → ${timeText(next)}`)
+    if (old !== next) changes.push(`${WORDS[name]} ${exactDuration(old)} → ${exactDuration(next)}`)
   }
   return changes
-}
-
-const DAYS_FROM_SECONDS = 48 * HOUR_SECONDS
-
-function timeText(seconds: number): string {
-  const isWholeHours = seconds % HOUR_SECONDS === 0 && seconds > 0 && seconds < DAYS_FROM_SECONDS
-  return isWholeHours ? `${seconds / HOUR_SECONDS} h` : duration(seconds)
 }
 
 /** The rule that a page got, or undefined without one. */

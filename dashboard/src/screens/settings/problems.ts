@@ -5,11 +5,10 @@ import {
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { problemsOf } from '@prepaint/contract/validation.ts'
 import type { Settings } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { exactDuration } from '../../format.ts'
 import type { SettingsPage } from '../../route-map.ts'
 import { ruleFieldAt } from './rule-parts.ts'
 import {
-  HOUR_SECONDS,
   labelOfSetting,
   PLAIN_FIELDS,
   type PlainSetting,
@@ -18,13 +17,15 @@ import {
 } from './setting-fields.ts'
 import { fieldsOf, lines, type SettingsForm, settingsOf, valueAt, words } from './values.ts'
 
-/** The limits of a number, in the unit of its input. */
-export function limitsOf(name: string, unit: number): { min: number; max: number } {
+export const DURATION_HINT = '10 min, 24 h or 7 days'
+
+/** The limits of a number. */
+export function limitsOf(name: string): { min: number; max: number } {
   const schema: unknown = domainSettingsSchema.shape[name as keyof typeof domainSettingsSchema.shape]
   const { minValue, maxValue } = schema as { minValue: number | null; maxValue: number | null }
   return {
-    min: Math.ceil((minValue ?? 0) / unit),
-    max: Math.floor((maxValue ?? Number.MAX_SAFE_INTEGER) / unit),
+    min: minValue ?? 0,
+    max: maxValue ?? Number.MAX_SAFE_INTEGER,
   }
 }
 
@@ -127,7 +128,7 @@ function ruleProblem(at: number, { path, message }: Problem, form: SettingsForm)
   }
   const { field, entry } = found
   const place = `rules.${at}.${field.place}`
-  if (field.kind === 'hours') return { field: place, text: rangeText('fresh_seconds', HOUR_SECONDS) }
+  if (field.kind === 'duration') return { field: place, text: durationText('fresh_seconds') }
   const noun = field.noun ?? field.label
   const value = valueAt(fieldsOf(form.rules[at]?.json ?? ''), field.place)
   if (field.place === 'path' && (value === undefined || value === '')) {
@@ -157,18 +158,17 @@ export function problemInWords({ path, message }: Problem): string {
   return `${label ?? fieldName(path)}: ${message}`
 }
 
-/** A message about seconds says nothing to someone who typed hours. */
+/** A message about seconds says nothing to someone who typed days. */
 function plainProblem(setting: string, message: string): ShownProblem | null {
   const field = plainField(setting)
   if (field === null) return null
   const place = plainPath(setting as PlainSetting)
-  if (field.kind !== 'number' || field.unit === 1) return { field: place, text: message }
-  return { field: place, text: rangeText(setting, field.unit) }
+  return { field: place, text: field.kind === 'duration' ? durationText(setting) : message }
 }
 
-function rangeText(setting: string, unit: number): string {
-  const { min, max } = limitsOf(setting, unit)
-  return `Enter a number from ${count(min)} to ${count(max)}`
+function durationText(setting: string): string {
+  const { min, max } = limitsOf(setting)
+  return `Enter a time such as ${DURATION_HINT}, from ${exactDuration(min)} to ${exactDuration(max)}`
 }
 
 const VISITOR_FIELDS: Record<string, string> = {

@@ -31,6 +31,7 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
       field={field}
       value={valueAt(rule, field.place)}
       error={form.errors[`${place}.${field.place}`]}
+      usual={field.usual?.(form.values)}
       isOff={isOff}
       onChange={(value) => {
         form.setFieldValue(`${place}.json`, withField(json, field.place, value))
@@ -110,6 +111,7 @@ function Fold(props: { title: string; values: number; hasError: boolean; childre
 type FieldInputProps = {
   field: RuleField
   value: unknown
+  usual: string | undefined
   error: ReactNode
   isOff: boolean
   onChange: (value: unknown) => void
@@ -168,6 +170,7 @@ function TypedInput({
   type,
   field,
   value,
+  usual,
   error,
   isOff,
   onChange,
@@ -189,7 +192,7 @@ function TypedInput({
     },
   }
   if (type.isLong) return <Textarea description={field.hint} autosize minRows={1} {...props} />
-  return <TextInput placeholder={field.hint} {...props} />
+  return <TextInput placeholder={usual === undefined ? field.hint : `${usual}, as on the site`} {...props} />
 }
 
 function isSame(value: unknown, other: unknown): boolean {

@@ -1,7 +1,8 @@
 import type { ProblemPath } from '@prepaint/contract/problem.ts'
 import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
-import { HOUR_SECONDS } from './setting-fields.ts'
-import { isEmpty, lines, type Rule, valueAt } from './values.ts'
+import { exactDuration } from '../../format.ts'
+import { parseDuration } from './duration-text.ts'
+import { BROWSER_DEFAULTS, isEmpty, lines, type Rule, type SettingsForm, valueAt } from './values.ts'
 
 export type RuleField = {
   /** Which input shows it. */
@@ -10,6 +11,8 @@ export type RuleField = {
   place: string
   label: string
   hint?: string
+  /** What counts without a value: that of the site. */
+  usual?: (site: Pick<SettingsForm, 'plain' | 'visitor'>) => string
   choices?: readonly { value: string; label: string }[]
   /** What texts of errors call it, if that is not the label. */
   noun?: string
@@ -18,42 +21,29 @@ export type RuleField = {
 /** How a value is shown as text, and what the text means. */
 export type Typed = { show(value: unknown): string; mean(text: string): unknown; isLong?: boolean }
 
+/** What is not a number is kept as it was typed, and the server refuses it. */
+const number: Typed = {
+  show: (value) => `${value ?? ''}`,
+  mean(text) {
+    const read = text.trim() === '' ? Number.NaN : Number(text)
+    return Number.isNaN(read) ? text.trim() : Math.round(read)
+  },
+}
+
+/** What cannot be read is kept as it was typed, and the server refuses it. */
+const duration: Typed = {
+  show: (value) => (typeof value === 'number' ? exactDuration(value) : `${value ?? ''}`),
+  mean: (text) => parseDuration(text) ?? text.trim(),
+}
+
 export const TYPED = {
   text: { show: (value) => (typeof value === 'string' ? value : ''), mean: (text) => text.trim() },
-  number: amount(1),
-  hours: hours(),
+  number,
+  duration,
   lines: { show: (value) => (Array.isArray(value) ? value.join('\n') : ''), mean: lines, isLong: true },
   query: pairs('='),
   headers: pairs(': '),
 } satisfies Record<string, Typed>
-
-/** A number in multiples of `unit`. What is not a number is kept as it was typed, and the server refuses it. */
-function amount(unit: number): Typed {
-  return {
-    show(value) {
-      return typeof value === 'number' ? `${Number((value / unit).toFixed(4))}` : `${value ?? ''}`
-    },
-    mean(text) {
-      const number = text.trim() === '' ? Number.NaN : Number(text)
-      return Number.isNaN(number) ? text.trim() : Math.round(number * unit)
-    },
-  }
-}
-
-/** Hours, or minutes such as `10 min`. Minutes that are no round part of an hour are shown as minutes. */
-function hours(): Typed {
-  const plain = amount(HOUR_SECONDS)
-  return {
-    show(value) {
-      const isInMinutes = typeof value === 'number' && value % 60 === 0 && value % 900 !== 0
-      return isInMinutes ? `${value / 60} min` : plain.show(value)
-    },
-    mean(text) {
-      const minutes = /^(\d+(?:\.\d+)?)\s*min(?:utes?)?$/.exec(text.trim())?.[1]
-      return minutes === undefined ? plain.mean(text) : Math.round(Number(minutes) * 60)
-    },
-  }
-}
 
 /** Names and values, a pair on each line. The value may contain the separator. */
 function pairs(separator: string): Typed {
@@ -119,9 +109,24 @@ export const RULE_GROUPS: readonly RuleGroup[] = [
   {
     title: 'Freshness',
     fields: [
-      { kind: 'hours', place: 'fresh_seconds', label: 'Fresh, in hours', hint: 'default, or 10 min' },
-      { kind: 'hours', place: 'stale_seconds', label: 'Then stale, in hours', hint: 'default, or 10 min' },
-      { kind: 'hours', place: 'keep_seconds', label: 'Kept, in hours', hint: 'default, or 10 min' },
+      {
+        kind: 'duration',
+        place: 'fresh_seconds',
+        label: 'Fresh for',
+        usual: ({ plain }) => `${plain.fresh_seconds}`,
+      },
+      {
+        kind: 'duration',
+        place: 'stale_seconds',
+        label: 'Then stale for',
+        usual: ({ plain }) => `${plain.stale_seconds}`,
+      },
+      {
+        kind: 'duration',
+        place: 'keep_seconds',
+        label: 'Kept for',
+        usual: ({ plain }) => `${plain.keep_seconds}`,
+      },
     ],
   },
   {
@@ -142,17 +147,38 @@ export const RULE_GROUPS: readonly RuleGroup[] = [
         noun: 'The time',
       },
       { kind: 'lines', place: 'render.block', label: 'Block hosts', hint: BLOCK_HINT, noun: 'Host' },
-      { kind: 'text', place: 'render.user_agent', label: 'With the user agent', hint: 'default' },
-      { kind: 'text', place: 'render.locale', label: 'With the locale', hint: 'default', noun: 'Locale' },
+      {
+        kind: 'text',
+        place: 'render.user_agent',
+        label: 'With the user agent',
+        usual: ({ visitor }) => visitor.userAgent || BROWSER_DEFAULTS.userAgent,
+      },
+      {
+        kind: 'text',
+        place: 'render.locale',
+        label: 'With the locale',
+        usual: ({ visitor }) => visitor.locale || BROWSER_DEFAULTS.locale,
+        noun: 'Locale',
+      },
       {
         kind: 'text',
         place: 'render.time_zone',
         label: 'With the time zone',
-        hint: 'default',
+        usual: ({ visitor }) => visitor.timeZone || BROWSER_DEFAULTS.timeZone,
         noun: 'Time zone',
       },
-      { kind: 'number', place: 'render.viewport.width', label: 'Viewport width', hint: 'default' },
-      { kind: 'number', place: 'render.viewport.height', label: 'Viewport height', hint: 'default' },
+      {
+        kind: 'number',
+        place: 'render.viewport.width',
+        label: 'Viewport width',
+        usual: ({ visitor }) => `${visitor.width || BROWSER_DEFAULTS.width}`,
+      },
+      {
+        kind: 'number',
+        place: 'render.viewport.height',
+        label: 'Viewport height',
+        usual: ({ visitor }) => `${visitor.height || BROWSER_DEFAULTS.height}`,
+      },
     ],
   },
   {

@@ -1,5 +1,5 @@
 import { DEVICES } from '../../devices.ts'
-import { duration } from '../../format.ts'
+import { duration, exactDuration } from '../../format.ts'
 import type { Rule, SettingsForm } from './values.ts'
 
 const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
@@ -66,9 +66,9 @@ function ageWords({
   keep_seconds: keep,
 }: Partial<Rule>): string[] {
   const words: string[] = []
-  if (fresh !== undefined) words.push(`fresh for ${duration(fresh)}`)
-  if (stale !== undefined) words.push(`then stale for ${duration(stale)}`)
-  if (keep !== undefined) words.push(`kept for ${duration(keep)}`)
+  if (fresh !== undefined) words.push(`fresh for ${exactDuration(fresh)}`)
+  if (stale !== undefined) words.push(`then stale for ${exactDuration(stale)}`)
+  if (keep !== undefined) words.push(`kept for ${exactDuration(keep)}`)
   return words
 }
 

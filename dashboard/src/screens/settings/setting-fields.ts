@@ -1,9 +1,7 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { count, exactDuration } from '../../format.ts'
 import type { SettingsPage } from '../../route-map.ts'
-
-export const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
+import { parseDuration } from './duration-text.ts'
 
 /** What a description may depend on: the domain, and what the input has now. */
 type Shown = { domain: DomainWithSettings; value: PlainValue }
@@ -17,8 +15,10 @@ type FieldWords = FoundBy & {
   description?: string | ((shown: Shown) => string)
 }
 
-/** `unit` is what 1 in the input means in the setting: 3,600 for hours of a setting in seconds. */
-export type NumberField = FieldWords & { kind: 'number'; unit: number }
+export type NumberField = FieldWords & { kind: 'number' }
+
+/** A setting in seconds, typed with its unit, such as `24 h`. */
+export type DurationField = FieldWords & { kind: 'duration' }
 
 /** `on` and `off` are the two values of the setting. */
 export type SwitchField<Value> = FieldWords & { kind: 'switch'; on: Value; off: Value }
@@ -30,7 +30,7 @@ export type ChoiceField<Value> = FieldWords & {
 
 /** `parts`: several inputs of the form of its page show it. `own`: its page has a form of its own for it. */
 type Field<Value> =
-  | ([Value] extends [number] ? NumberField : never)
+  | ([Value] extends [number] ? NumberField | DurationField : never)
   | ([Value] extends [string] ? ChoiceField<Value> : never)
   | SwitchField<Value>
   | (FoundBy & { kind: 'parts' | 'own' })
@@ -50,38 +50,34 @@ const FIELDS = {
     off: false,
   },
   fresh_seconds: {
-    kind: 'number',
+    kind: 'duration',
     page: 'freshness',
     words: 'TTL cache lifetime max-age expiry',
-    label: 'Fresh, in hours',
+    label: 'Fresh for',
     description: 'Served from the cache',
-    unit: HOUR_SECONDS,
   },
   stale_seconds: {
-    kind: 'number',
+    kind: 'duration',
     page: 'freshness',
     words: 'TTL stale-while-revalidate cache lifetime',
-    label: 'Then stale, in hours',
+    label: 'Then stale for',
     description: 'Served from the cache while it is rendered again',
-    unit: HOUR_SECONDS,
   },
   keep_seconds: {
-    kind: 'number',
+    kind: 'duration',
     page: 'freshness',
     words: 'TTL stale-if-error cache lifetime',
-    label: 'Kept, in days',
+    label: 'Kept for',
     description: 'Served if the origin or the render fails',
-    unit: DAY_SECONDS,
   },
   crawler_wait_seconds: {
-    kind: 'number',
+    kind: 'duration',
     page: 'rendering',
     section: 'waits',
     words: 'timeout deadline 504',
-    label: 'Longest wait of a crawler, in seconds',
+    label: 'Longest wait of a crawler',
     description:
       'For a render and then for your server. After that, a crawler gets the last good copy or an error 504.',
-    unit: 1,
   },
   refresh_on_deploy: {
     kind: 'switch',
@@ -100,7 +96,6 @@ const FIELDS = {
     label: "Refresh stale pages early, in percent of the month's renders",
     description: ({ domain, value }) =>
       `Before the next crawler visit, recently visited pages first. At most ${count(aheadPerDay(domain, Number(value)))} renders a day; 0 turns it off.`,
-    unit: 1,
   },
   way: {
     kind: 'choice',
@@ -148,14 +143,13 @@ const FIELDS = {
     ],
   },
   retry_seconds: {
-    kind: 'number',
+    kind: 'duration',
     page: 'rendering',
     section: 'storing',
     words: 'blank error back-off',
-    label: 'Refused pages are rendered again after, in minutes',
+    label: 'Refused pages are rendered again after',
     description:
       'Until then, crawlers get the site’s own answer to pages such as blank ones. Twice as long each time, up to a day; 0 renders at each visit.',
-    unit: 60,
   },
   sitemap: {
     kind: 'switch',
@@ -252,9 +246,9 @@ export type PlainSetting = {
   [Name in keyof Fields]: Fields[Name] extends { kind: 'parts' | 'own' } ? never : Name
 }[keyof Fields]
 
-export type PlainField = NumberField | SwitchField<unknown> | ChoiceField<string>
+export type PlainField = NumberField | DurationField | SwitchField<unknown> | ChoiceField<string>
 
-/** What an input has. A number is a string while its input is empty or half typed. */
+/** What an input has. A number is a string while its input is empty or half typed, and a duration always. */
 export type PlainValue = number | string | boolean
 
 export type PlainValues = Record<PlainSetting, PlainValue>
@@ -286,6 +280,27 @@ export function labelOfSetting(name: string): string | null {
   return FOUND_SETTINGS.find((found) => found.name === name)?.label ?? null
 }
 
+/** Says how a setting changes, such as `Fresh for: 24 h → 7 days`. Only its label where its value is no short text. */
+export function settingChange(name: string, before: unknown, after: unknown): string {
+  const label = labelOfSetting(name) ?? name.replaceAll('_', ' ')
+  const field = plainField(name)
+  if (field === null) return label
+  return `${label}: ${valueWords(field, before)} → ${valueWords(field, after)}`
+}
+
+function valueWords(field: PlainField, setting: unknown): string {
+  switch (field.kind) {
+    case 'number':
+      return count(Number(setting))
+    case 'duration':
+      return exactDuration(Number(setting))
+    case 'switch':
+      return setting === field.on ? 'on' : 'off'
+    case 'choice':
+      return field.choices.find(({ value }) => value === setting)?.label ?? String(setting)
+  }
+}
+
 /** Returns null for a setting without an input of its own. */
 export function plainField(name: string): PlainField | null {
   return PLAIN_FIELDS.find((plain) => plain.name === name)?.field ?? null
@@ -304,7 +319,9 @@ export function plainSettings(values: PlainValues): Pick<Settings, PlainSetting>
 function inputValue(field: PlainField, setting: unknown): PlainValue {
   switch (field.kind) {
     case 'number':
-      return Number(setting) / field.unit
+      return Number(setting)
+    case 'duration':
+      return exactDuration(Number(setting))
     case 'switch':
       return setting === field.on
     case 'choice':
@@ -315,8 +332,9 @@ function inputValue(field: PlainField, setting: unknown): PlainValue {
 function settingValue(field: PlainField, value: PlainValue): unknown {
   switch (field.kind) {
     case 'number':
-      // 1.1 hours are whole seconds; what is typed in the setting's own unit is sent as it is.
-      return field.unit === 1 ? Number(value) : Math.round(Number(value) * field.unit)
+      return Number(value)
+    case 'duration':
+      return parseDuration(String(value)) ?? Number.NaN
     case 'switch':
       return value === true ? field.on : field.off
     case 'choice':

@@ -1,8 +1,8 @@
-import { NativeSelect, NumberInput, Switch } from '@mantine/core'
+import { NativeSelect, NumberInput, Switch, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { DomainWithSettings } from '../../api/types.ts'
 import type { SettingsPage } from '../../route-map.ts'
-import { limitsOf, plainPath } from './problems.ts'
+import { DURATION_HINT, limitsOf, plainPath } from './problems.ts'
 import { PLAIN_FIELDS, type PlainField, type PlainSetting, type Section } from './setting-fields.ts'
 import type { SettingsForm } from './values.ts'
 
@@ -30,11 +30,14 @@ function SettingInput({ form, domain, name, field }: Props & { name: PlainSettin
   }
   switch (field.kind) {
     case 'number':
+      return <NumberInput {...words} {...limitsOf(name)} decimalScale={0} {...form.getInputProps(path)} />
+    case 'duration':
       return (
-        <NumberInput
+        <TextInput
           {...words}
-          {...limitsOf(name, field.unit)}
-          decimalScale={field.unit === 1 ? 0 : 2}
+          placeholder={DURATION_HINT}
+          spellCheck={false}
+          autoComplete="off"
           {...form.getInputProps(path)}
         />
       )

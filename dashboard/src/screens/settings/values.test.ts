@@ -13,7 +13,7 @@ import type { SettingsPage } from '../../route-map.ts'
 import { problemInWords, settingsProblems, shownProblem } from './problems.ts'
 import { countValues, RULE_GROUPS, TYPED } from './rule-parts.ts'
 import { ruleSentence } from './rule-sentence.ts'
-import { aheadPerDay } from './setting-fields.ts'
+import { aheadPerDay, settingChange } from './setting-fields.ts'
 import { fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
 
 /** A domain with only what the form shows. */
@@ -188,7 +188,7 @@ describe('the settings form', () => {
     const [text] = Object.values(problemsOfRule({ path: '/a', render: { block: ['ads', 'No Host'] } }))
     assert.match(text!, /^Host No Host must be "ads"/)
     assert.deepEqual(problemsOfRule({ path: '/a', fresh_seconds: 'x' }), {
-      'rules.0.fresh_seconds': 'Enter a number from 0 to 87,840',
+      'rules.0.fresh_seconds': 'Enter a time such as 10 min, 24 h or 7 days, from 0 s to 3,660 days',
     })
     assert.deepEqual(Object.keys(problemsOfRule({ path: '/a', change: { head: { meta: [{}] } } })), [
       'rules.0.json',
@@ -196,9 +196,9 @@ describe('the settings form', () => {
   })
 
   it('allows at most ten years, like the server', () => {
-    assert.deepEqual(problemsOf(plainWith({ keep_seconds: 3_660 })), {})
-    assert.deepEqual(problemsOf(plainWith({ keep_seconds: 3_661 })), {
-      'plain.keep_seconds': 'Enter a number from 0 to 3,660',
+    assert.deepEqual(problemsOf(plainWith({ keep_seconds: '3660 days' })), {})
+    assert.deepEqual(problemsOf(plainWith({ keep_seconds: '3661 days' })), {
+      'plain.keep_seconds': 'Enter a time such as 10 min, 24 h or 7 days, from 0 s to 3,660 days',
     })
   })
 })
@@ -336,17 +336,38 @@ it('a rule is told in one sentence, which is empty if the rule does nothing or h
   }
 })
 
-it('ages of a rule are hours, or minutes where these are no quarter of an hour', () => {
-  const { show, mean } = TYPED.hours
+it('ages of a rule are typed with their unit, and kept as typed where they cannot be read', () => {
+  const { show, mean } = TYPED.duration
   for (const [text, seconds] of [
-    ['2', 7_200],
-    ['0.25', 900],
+    ['2 h', 7_200],
     ['10 min', 600],
-    ['90 min', 5_400],
-    ['10minutes', 600],
+    ['7 days', 604_800],
   ] as const) {
     assert.equal(mean(text), seconds, text)
+    assert.equal(show(seconds), text)
   }
-  assert.deepEqual([600, 900, 3_600, 0, 90].map(show), ['10 min', '0.25', '1', '0', '0.025'])
   assert.equal(mean('soon'), 'soon')
+  assert.equal(show('soon'), 'soon')
+})
+
+it('an empty field of a rule shows what the site has', () => {
+  const site = formOf(domainWith({ fresh_seconds: 3_600, render: { locale: 'de-CH' } }))
+  const fields = RULE_GROUPS.flatMap((group) => group.fields)
+  const usual = (place: string) => fields.find((field) => field.place === place)?.usual?.(site)
+  assert.deepEqual(
+    ['fresh_seconds', 'stale_seconds', 'render.locale', 'render.time_zone', 'render.viewport.width'].map(
+      usual,
+    ),
+    ['1 h', '7 days', 'de-CH', 'UTC', '1280'],
+  )
+})
+
+it('a change of a setting is told by its label, with durations as its field shows them', () => {
+  assert.equal(settingChange('stale_seconds', 86_400, 604_800), 'Then stale for: 24 h → 7 days')
+  assert.equal(settingChange('markdown', 'on', 'off'), 'Markdown: on → off')
+  assert.equal(
+    settingChange('soft_404', 'refuse', 'answer'),
+    'Pages with status 200 that look like “not found”: Let the site answer → Answer 404',
+  )
+  assert.equal(settingChange('rules', [], [{ path: '/a' }]), 'Path rules')
 })

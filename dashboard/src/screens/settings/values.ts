@@ -23,6 +23,15 @@ export type BrowserForm = {
   timeZone: string
 }
 
+/** What counts for a field of the browser that is empty. */
+export const BROWSER_DEFAULTS = {
+  userAgent: 'that of Chromium, followed by Prepaint',
+  width: '1280',
+  height: '1024',
+  locale: 'en-US',
+  timeZone: 'UTC',
+}
+
 /** What each kind of crawler gets and is told. Replaced as a whole. */
 export type PolicyForm = Pick<Settings, 'categories' | 'preferences'> & { terms: string }
 

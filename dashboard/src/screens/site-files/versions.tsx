@@ -6,7 +6,7 @@ import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
 import type { Redirect, Settings, Version, VersionWithContent } from '../../api/types.ts'
-import { counted } from '../../format.ts'
+import { counted, exactDuration } from '../../format.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
@@ -217,9 +217,20 @@ function shortened(text: string): string {
   return `${lines.slice(0, LINES_SHOWN).join('\n')}\nand ${counted(more, 'more line')}`
 }
 
+const SECONDS_LINE = /^(\s*"[a-z]+_seconds": (\d+))(,?)$/gm
+
+/** Seconds are told in words as well, as the settings and the sentence of a rule tell them. */
+function withDurations(json: string): string {
+  return json.replaceAll(
+    SECONDS_LINE,
+    (_line, start: string, seconds: string, end: string) =>
+      `${start}${end} (${exactDuration(Number(seconds))})`,
+  )
+}
+
 function wholeText({ kind, content }: VersionWithContent): string {
   if (kind === 'redirects') return redirectsCsv(content as Redirect[])
-  if (kind !== 'robots') return JSON.stringify(content, null, 2)
+  if (kind !== 'robots') return withDurations(JSON.stringify(content, null, 2))
   const { mode, text = '' } = content as Settings['robots']
   return mode === 'origin' ? 'mode: origin' : `mode: ${mode}\n${text}`
 }

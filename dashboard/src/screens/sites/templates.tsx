@@ -10,6 +10,7 @@ import { counted } from '../../format.ts'
 import { ConfirmDialog, Dialog, FormDialog } from '../../parts/dialog.tsx'
 import { Words } from '../../parts/page.tsx'
 import { Empty, Loaded, Refusal } from '../../parts/states.tsx'
+import { settingChange } from '../settings/setting-fields.ts'
 import { namesOf, report, type SendBulk } from './bulk-bar.tsx'
 
 /** What a template may hold, as people choose it. */
@@ -206,7 +207,7 @@ function MakeTemplate({ first, onClose }: { first: string | null; onClose: () =>
   )
 }
 
-type Preview = { domain: string; changes: { setting: string }[] }
+type Preview = { domain: string; changes: { setting: string; before: unknown; after: unknown }[] }
 
 /** Shows what a template would change before it is applied. */
 export function ApplyTemplate(props: {
@@ -316,7 +317,8 @@ function PreviewText({ all, changed }: { all: readonly Preview[]; changed: reado
       <List size="sm">
         {changed.slice(0, SHOWN).map(({ domain, changes }) => (
           <List.Item key={domain} className="break">
-            <Words text={domain} />: {partsOf(changes.map(({ setting }) => setting))}
+            <Words text={domain} />:{' '}
+            {changes.map(({ setting, before, after }) => settingChange(setting, before, after)).join(' · ')}
           </List.Item>
         ))}
       </List>
