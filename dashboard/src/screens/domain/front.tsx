@@ -49,8 +49,8 @@ export function FrontSection({ domain }: { domain: DomainWithSettings }) {
 function FrontState({ integration: { state, ways, refused } }: { integration: Integration }) {
   const rows: [string, ReactNode][] = []
   for (const [label, seen] of [
-    ['Requests themselves', ways.proxy],
-    ['Asked by a front', ways.middleware],
+    ['By the DNS or a proxy', ways.proxy],
+    ['By a middleware', ways.middleware],
   ] as const) {
     if (seen === null) continue
     rows.push([
@@ -86,13 +86,11 @@ function stateText(state: Integration['state'], ways: Integration['ways']): stri
   switch (state) {
     case 'proxy': {
       const front = ways.proxy?.int_type ?? null
-      return front === null
-        ? 'Crawlers’ requests come here themselves'
-        : `Requests come through your ${front}`
+      return front === null ? 'Crawlers reach Prepaint directly' : `Requests come through your ${front}`
     }
     case 'middleware': {
       const front = ways.middleware?.int_type ?? null
-      return front === null ? 'Your site’s front asks for pages' : `Your ${front} asks for pages`
+      return front === null ? 'The middleware of your site asks for pages' : `Your ${front} asks for pages`
     }
     case 'not_seen':
       return ways.proxy === null && ways.middleware === null

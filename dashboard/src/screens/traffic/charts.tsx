@@ -7,6 +7,7 @@ import { Chart } from '../../charts/chart.tsx'
 import {
   compact,
   count,
+  counted,
   difference,
   hourName,
   milliseconds,
@@ -71,7 +72,7 @@ export function TrafficTiles(props: {
       name: 'Hit ratio',
       value: percent(totals.hit_ratio),
       change: pointsMore(totals.hit_ratio, before?.hit_ratio ?? null),
-      note: `${count(totals.stale)} of them stale`,
+      note: `${counted(totals.stale, 'hit was', 'hits were')} stale`,
     },
     {
       name: 'Response time',
