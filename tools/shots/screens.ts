@@ -5,7 +5,7 @@ export const DOMAIN = 'shop.example.com'
 /** `before` runs in the loaded page; the picture is taken when `until` is true. */
 export type Screen = { name: string; path: string; before?: string; until?: string }
 
-export const click = (text: string) =>
+const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
 /** Runs `take` once `find` returns something: dialogs and menus open with a delay. */
 export const soon = (find: string, take: string) => `(async () => {
