@@ -73,7 +73,8 @@ export async function openBrowser() {
       const page = await context.newPage()
       await page.addInitScript(COUNT_JUMPS)
       page.on('console', (message) => {
-        if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+        const isComplaint = ['error', 'warning'].includes(message.type())
+        if (isComplaint) complaints.push(`${message.text()} ${message.location().url}`.trimEnd())
       })
       page.on('pageerror', (error) => complaints.push(String(error)))
       return page
@@ -143,6 +144,8 @@ function personAt(page: Page, url: string) {
     run,
     becomes,
     async open(path: string): Promise<void> {
+      // A screen asks whoever leaves it before all is saved.
+      await becomes(`!document.body?.innerText.includes('Not saved yet')`)
       await page.goto(url + path)
       await becomes(`document.querySelector('h1') && !document.querySelector('[aria-label=Loading]')`)
     },

@@ -116,6 +116,19 @@ describe('the availability of the database', () => {
     assert.equal((await slow).rowCount, 1, 'it was not cut off')
   })
 
+  it('a response is waited for as much longer as this process was busy itself', async (t) => {
+    const database = new Database('', connection, silentLog(), null)
+    const availability = new Availability(database, silentLog(), { times: { ...TIMES, queryMs: 200 } })
+    t.after(async () => {
+      await availability.close()
+      await database.close()
+    })
+    await until('it is answered', async () => (await availability.db.query('select 1')).rowCount === 1)
+    const asked = availability.db.query<{ n: number }>('select 1 as n')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+    assert.equal((await asked).rows[0]!.n, 1)
+  })
+
   it('a slow query without a fallback is waited for', async (t) => {
     const { availability } = await open(t, { queryMs: 100, suspectMs: 50 })
     assert.equal((await availability.pool.query('select pg_sleep(2)')).rowCount, 1)

@@ -217,7 +217,13 @@ export class Availability {
       const suspicion = suspectMs === null ? undefined : setTimeout(() => this.#suspectSilence(), suspectMs)
       const late = () =>
         giveUp(new DatabaseAway(lateKind(), `no response from the database in ${limitMs} ms`))
-      const limit = limitMs === null ? undefined : setTimeout(late, limitMs)
+      const lateUnlessBusy = (dueMs: number) => {
+        const ownDelayMs = nowMs() - dueMs
+        if (ownDelayMs < BLOCKED_MS) late()
+        else limit = setTimeout(late, ownDelayMs)
+      }
+      let limit: NodeJS.Timeout | undefined
+      if (limitMs !== null) limit = setTimeout(lateUnlessBusy, limitMs, nowMs() + limitMs)
       this.#waiting.add(giveUp)
       use().then(
         (result) => {
@@ -319,6 +325,8 @@ export class Availability {
   }
 }
 
+/** A timer so much too late: the process did something else, and a response may be there unread. It is given that time, once. */
+const BLOCKED_MS = 20
 /** A process that hears its timers so much too late cannot say that the database is silent. */
 const OWN_DELAY_MS = 300
 const DELAY_LOOK_MS = 50
