@@ -3,6 +3,7 @@
   const { setTimeout, clearTimeout, reportError } = window
   const { add, delete: remove } = Set.prototype
   Reflect.deleteProperty(window, 'prepaintTell')
+  const LEADING_METAS = /^(?:prerender-(?:status-code|header)|render:(?:status_code|header))$/i
 
   /** @param {object} target @param {string} name @param {unknown} value */
   const replace = (target, name, value) => {
@@ -51,6 +52,24 @@
         },
       })
     }
+  }
+
+  if (window === window.top) {
+    const { querySelectorAll } = Document.prototype
+    const { getAttribute } = Element.prototype
+    const { stringify } = JSON
+    // What says where the page leaves for cannot be read once it has left.
+    const tellMetas = () => {
+      /** @type {[name: string, content: string][]} */
+      const metas = []
+      for (const meta of querySelectorAll.call(document, 'meta[name], meta[property]')) {
+        const name = getAttribute.call(meta, 'name') ?? getAttribute.call(meta, 'property') ?? ''
+        const content = getAttribute.call(meta, 'content') ?? ''
+        if (LEADING_METAS.test(name) && metas.length < 50) metas.push([name, content.slice(0, 2_500)])
+      }
+      report(`left ${stringify(metas)}`)
+    }
+    nativeListen.call(window, 'pagehide', tellMetas, { capture: true })
   }
 
   // Stops unload events: a handler could write after the wipe, and the next render would find it.

@@ -22,7 +22,7 @@ import {
 } from './main-document.ts'
 import { OpaqueFrames } from './opaque-frames.ts'
 import { pageHeaders, pageStatus } from './page-headers.ts'
-import { redirectOfPage } from './page-redirect.ts'
+import { LeavingPage, redirectOfPage } from './page-redirect.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
 import { changeOf, doesWait, lackOfRule, withChanges } from './rule.ts'
 import { makeWorld, type Snapshot, takeSnapshot } from './snapshot.ts'
@@ -333,6 +333,8 @@ function limitListeners(
   /** With a promise, nothing else ends the render any more. */
   end: (outcome: RenderOutcome | Promise<RenderOutcome>) => void,
 ): CdpListeners {
+  /** From then on: the document before this page said that it is left, too. */
+  let leaving: LeavingPage | null = null
   let reloads = 0
   let unpackedBytes = 0
   let frames = 0
@@ -347,6 +349,7 @@ function limitListeners(
       unpackedBytes += dataLength
       if (unpackedBytes > limits.unpackedBytes) end({ kind: 'too-large', what: 'unpacked-bytes' })
     },
+    'Runtime.bindingCalled': ({ payload }) => leaving?.hear(payload),
     'Page.frameAttached': () => {
       if (++frames > limits.frames) end({ kind: 'too-large', what: 'frames' })
     },
@@ -354,9 +357,10 @@ function limitListeners(
       if (frameId !== page.frameId || disposition !== 'currentTab') return
       const location = publicUrl(url, pageUrl, site)
       if (location === null) return
-      if (location.split('#', 1)[0] !== pageUrl)
-        end(redirectOfPage(session, page, location, { url: pageUrl, site }))
-      else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
+      if (location.split('#', 1)[0] !== pageUrl) {
+        leaving = new LeavingPage()
+        end(redirectOfPage(session, page, location, { url: pageUrl, site, leaving }))
+      } else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
 }
