@@ -6,10 +6,12 @@ import classes from './lines.module.css'
 
 export type Names = readonly [before: string, after: string]
 
-/** Two texts as one, with a mark at the lines that only one of them has. */
-export function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
+/** Two texts as one, with a mark at the lines that only one of them has. `of` tells several on a screen apart. */
+export function Lines(props: { stretches: readonly Stretch[]; names: Names; of?: string }) {
+  const { stretches, names, of } = props
+  const label = `${names[0]} and ${names[1]}`
   return (
-    <section className={classes.lines} tabIndex={0} aria-label={`${names[0]} and ${names[1]}`}>
+    <section className={classes.lines} tabIndex={0} aria-label={of === undefined ? label : `${of}: ${label}`}>
       {stretches.map((stretch, at) =>
         stretch.count === 0 ? null : (
           <StretchLines key={`${at} ${stretch.kind}`} stretch={stretch} names={names} />

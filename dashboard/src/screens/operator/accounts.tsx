@@ -91,7 +91,7 @@ function AccountTable(props: {
           rows={found}
           keyOf={({ id }) => id}
           columns={[
-            { title: 'Account', cell: (account) => <AccountName account={account} /> },
+            { title: 'Account', width: 200, cell: (account) => <AccountName account={account} /> },
             {
               title: 'Plan',
               cell: (account) => <PlanSelect account={account} plans={props.plans} />,

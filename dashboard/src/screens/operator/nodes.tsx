@@ -42,20 +42,8 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
         rows={nodes}
         keyOf={({ id }) => id}
         columns={[
-          {
-            title: 'Node',
-            cell: ({ id, host, api_port, roles }) => (
-              <>
-                <Text size="sm" fw={600} className="break" title={id}>
-                  {host}
-                  {api_port !== null && <span className="quiet">:{api_port}</span>}
-                </Text>
-                <Note>{roles.join(', ')}</Note>
-              </>
-            ),
-          },
-          { title: 'State', cell: (node) => <State node={node} /> },
-          { title: 'Browser', kind: 'labelled', cell: (node) => <BrowserState node={node} /> },
+          { title: 'Node', width: 160, cell: (node) => <NodeName node={node} schema={schema} /> },
+          { title: 'Browser', kind: 'labelled', width: 130, cell: (node) => <BrowserState node={node} /> },
           { title: 'Renders', kind: 'labelled', cell: (node) => <Slots node={node} /> },
           {
             title: 'CPU load',
@@ -69,16 +57,6 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
             className: 'one-line',
             cell: ({ memory_bytes }) => bytes(memory_bytes),
           },
-          {
-            title: 'Version',
-            kind: 'labelled',
-            cell: (node) => (
-              <>
-                {node.version}
-                {node.schema < schema && <Note>older than the database: upgrade it</Note>}
-              </>
-            ),
-          },
         ]}
       />
     </div>
@@ -91,14 +69,23 @@ const STATES: Record<FleetNode['state'], { color: string; label: string }> = {
   dead: { color: 'red', label: 'Not responding' },
 }
 
-function State({ node: { state, seen_at, started_at } }: { node: FleetNode }) {
+function NodeName({ node, schema }: { node: FleetNode; schema: Fleet['schema'] }) {
+  const { id, host, api_port: port, roles, version, state, seen_at: seenAt, started_at: startedAt } = node
   return (
     <>
+      <Text size="sm" fw={600} className="break" title={id}>
+        {host}
+        {port !== null && <span className="quiet">:{port}</span>}
+      </Text>
       <Badge color={STATES[state].color}>{STATES[state].label}</Badge>
       <Note>
         {state === 'dead' ? 'last report ' : 'started '}
-        <TimeText at={state === 'dead' ? seen_at : started_at} />
+        <TimeText at={state === 'dead' ? seenAt : startedAt} />
       </Note>
+      <Note>
+        {roles.join(', ')}; version {version}
+      </Note>
+      {node.schema < schema && <Note>older than the database: upgrade it</Note>}
     </>
   )
 }
@@ -110,7 +97,7 @@ function BrowserState({ node: { browser, browsers, browsers_started: starts } }:
   return (
     <>
       <Badge color={isResponding ? 'paint' : 'red'}>{isResponding ? 'Responding' : 'Not responding'}</Badge>
-      <Note className="number">
+      <Note>
         {isClosed ? 'closed until the next render' : `${count(browsers)} running`}, {counted(starts, 'start')}
       </Note>
     </>

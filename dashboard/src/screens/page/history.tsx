@@ -91,7 +91,7 @@ export function DifferenceList(props: { before: PageFacts; after: PageFacts; nam
       )}
       {text !== null && !isTextSame && (
         <Titled title="Text">
-          <Lines stretches={text} names={names} />
+          <Lines stretches={text} names={names} of="Text" />
         </Titled>
       )}
       <Note size="sm">Identical: {identical.join(', ') || 'nothing'}.</Note>
@@ -117,7 +117,7 @@ function OneDifference({ difference, names }: { difference: Difference; names: N
       { kind: 'removed', lines: [before ?? '(none)'], count: 1 },
       { kind: 'added', lines: [after ?? '(none)'], count: 1 },
     ]
-    return <Lines stretches={stretches} names={names} />
+    return <Lines stretches={stretches} names={names} of={difference.name} />
   }
   const { removed, added, same } = difference
   const stretches: Stretch[] = [
@@ -126,7 +126,7 @@ function OneDifference({ difference, names }: { difference: Difference; names: N
   ]
   return (
     <>
-      <Lines stretches={stretches} names={names} />
+      <Lines stretches={stretches} names={names} of={difference.name} />
       <Note mt={4}>
         Only {names[0].toLowerCase()}: {count(removed.length)} · only {names[1].toLowerCase()}:{' '}
         {count(added.length)} · both: {count(same)}
