@@ -223,7 +223,10 @@ it('a template is made of a site, previewed, and copied to others', async () => 
   await button('Make a template', dialog('No template yet')).click()
   const first = dialog('Make a template').getByRole('combobox', { name: 'Settings of' })
   assert.equal(await first.inputValue(), 'site-1000.example.com')
-  assert.equal(await first.locator('option').count(), SITES, 'also those that the list does not show')
+  await until(
+    'it lists also those that the list of sites does not show',
+    async () => (await first.locator('option').count()) === SITES,
+  )
   await page.keyboard.press('Escape')
   await dialog('No template yet').waitFor()
   await page.keyboard.press('Escape')
