@@ -9,10 +9,11 @@ import type { RequestHead, SendAnswer } from './exchange.ts'
 import { type AnsweringConnection, LaneResponse } from './lane-response.ts'
 import {
   encodeTarget,
+  firstHead,
+  isBeginning,
   isBeginningWithBytes,
   rawHeadersOf,
   readSimpleHead,
-  SIMPLE_HEAD_BYTES,
   type SimpleHead,
 } from './simple-head.ts'
 import { writeTogether } from './write-together.ts'
@@ -313,24 +314,6 @@ class LaneConnection implements AnsweringConnection {
     clearTimeout(this.#held?.timer)
     this.#held = null
   }
-}
-
-/** Bytes of a request line that the lane can read. */
-const BEGINNING = /^(?:GET|HEAD) \//
-
-/** Returns whether a head that may be a simple one has not come to its end. */
-function isBeginning(bytes: Buffer): boolean {
-  if (bytes.length >= SIMPLE_HEAD_BYTES || bytes.includes(END_OF_HEAD)) return false
-  return BEGINNING.test(bytes.toString('latin1', 0, 'HEAD /'.length))
-}
-
-const END_OF_HEAD = '\r\n\r\n'
-
-/** Takes the first head apart from the requests that were sent behind it. `others` null: there are none. */
-function firstHead(bytes: Buffer): { first: Buffer; others: Buffer | null } {
-  const end = bytes.indexOf(END_OF_HEAD) + END_OF_HEAD.length
-  if (end < END_OF_HEAD.length || end === bytes.length) return { first: bytes, others: null }
-  return { first: bytes.subarray(0, end), others: bytes.subarray(end) }
 }
 
 function statusLine(status: number): string {

@@ -63,6 +63,24 @@ export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   }
 }
 
+/** How a simple head begins. */
+const BEGINNING = /^(?:GET|HEAD) \//
+
+/** Returns whether a head that may be a simple one has not come to its end. */
+export function isBeginning(bytes: Buffer): boolean {
+  if (bytes.length >= SIMPLE_HEAD_BYTES || bytes.includes(END_OF_HEAD)) return false
+  return BEGINNING.test(bytes.toString('latin1', 0, 'HEAD /'.length))
+}
+
+const END_OF_HEAD = '\r\n\r\n'
+
+/** Takes the first head apart from the requests that were sent behind it. `others` null: there are none. */
+export function firstHead(bytes: Buffer): { first: Buffer; others: Buffer | null } {
+  const end = bytes.indexOf(END_OF_HEAD) + END_OF_HEAD.length
+  if (end < END_OF_HEAD.length || end === bytes.length) return { first: bytes, others: null }
+  return { first: bytes.subarray(0, end), others: bytes.subarray(end) }
+}
+
 /** Returns the names and values of a simple head by turns. They keep the whole head in memory. */
 export function rawHeadersOf(lines: string): string[] {
   const list: string[] = []
