@@ -192,24 +192,33 @@ function StoredState({ domain, stored }: { domain: DomainWithSettings; stored: S
   )
 }
 
-/** When its freshness ends, and which setting says so. */
+/** When its freshness ends, and why. */
 function FreshUntil({ domain, stored }: { domain: DomainWithSettings; stored: Stored }) {
-  const { fresh_until: until, freshness, freshness_rule: rule } = stored
-  const may = useRights()
-  const page = rule === null ? 'freshness' : 'paths'
-  const by = rule === null ? 'the freshness of the site' : `path rule ${rule + 1}`
   return (
     <Note size="sm">
-      {freshness === 'fresh' ? 'Fresh until' : 'Was fresh until'} <TimeText at={until} words={exactTime} />,
-      by{' '}
-      {may('getRobots') ? (
-        <Anchor component={Link} href={settingsPath(domain.custom_domain, page)} size="xs" underline="always">
-          {by}
-        </Anchor>
-      ) : (
-        by
-      )}
+      {stored.freshness === 'fresh' ? 'Fresh until' : 'Was fresh until'}{' '}
+      <TimeText at={stored.fresh_until} words={exactTime} />
+      <FreshBy domain={domain} stored={stored} />
     </Note>
+  )
+}
+
+/** Names the setting, unless the page was made stale, or is one of those that are fresh for an hour at most. */
+function FreshBy({ domain, stored }: { domain: DomainWithSettings; stored: Stored }) {
+  const { fresh_until: until, rendered_at: renderedAt, freshness_rule: rule } = stored
+  // Clients do not see the settings.
+  const { settings }: { settings?: Settings } = domain
+  if (settings === undefined) return null
+  const seconds = (rule === null ? null : settings.rules[rule]?.fresh_seconds) ?? settings.fresh_seconds
+  if (Date.parse(until) !== Date.parse(renderedAt) + seconds * 1_000) return null
+  const page = rule === null ? 'freshness' : 'paths'
+  return (
+    <>
+      , by{' '}
+      <Anchor component={Link} href={settingsPath(domain.custom_domain, page)} size="xs" underline="always">
+        {rule === null ? 'the freshness of the site' : `path rule ${rule + 1}`}
+      </Anchor>
+    </>
   )
 }
 
