@@ -1,6 +1,6 @@
 import path from 'node:path'
 
-import { findBrowser } from '@prepaint/engine/browser'
+import { findBrowser } from '@prepaint/engine/browser-binary'
 import type { GivenBrowser } from './peers/service.ts'
 
 /** Returns `executable`, else the browser that Prepaint finds, unpacked in `dir` if necessary. */

@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
 import { textOf } from '@prepaint/contract/reading/page-reader.ts'
-import type { BrowserBinary } from '@prepaint/engine/browser'
+import type { BrowserBinary } from '@prepaint/engine/browser-binary'
 import { connectCdp, type GatewaySite, signIn, takeSnapshot } from '../test/support/engine-parts.ts'
 
 /** A browser with its default settings, as a visitor has it. */

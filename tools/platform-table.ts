@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { findBrowser } from '@prepaint/engine/browser'
+import { findBrowser } from '@prepaint/engine/browser-binary'
 import { type Column, documentOf, measuredIn } from '../test/render/platform/document.ts'
 import { plainAnswers } from '../test/render/platform/plain-answers.ts'
 import { renderAnswers } from '../test/render/platform/render-answers.ts'

@@ -17,8 +17,8 @@ import type pg from 'pg'
 import { startShop } from '../../examples/shop/server.ts'
 import { type Commands, defineCommand, type Result } from '../command-line/command.ts'
 import { parseCountOption } from '../command-line/options.ts'
-import { Node } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
+import { startNode } from '../node/start-node.ts'
 import type { Config } from '../settings/config.ts'
 import { startBadOrigins } from './demo/origins.ts'
 import { MOST_SITES, prepareSites, type SiteInTrouble } from './demo/sites.ts'
@@ -72,7 +72,7 @@ async function startDemo(
   try {
     const demoConfig = await configOfDemo(config, [Number(new URL(shop.url).port), ...bad.ports])
     const log = createLog(demoConfig.logLevel)
-    const node = await Node.start({ config: demoConfig, log, say, signal, invitesOperator: false })
+    const node = await startNode({ config: demoConfig, log, say, signal, invitesOperator: false })
     const close = async () => {
       await node.close().finally(closeOrigins)
     }

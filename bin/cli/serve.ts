@@ -13,8 +13,8 @@ const serve = defineCommand({
     const shutdown = watchForShutdown(config)
     log.info({ version: config.version, data_dir: config.dataDir }, 'starting')
     keepCompiled(config)
-    const { Node } = await import('../node/node.ts')
-    const node = await startUnlessStopped(shutdown, (signal) => Node.start({ config, log, say, signal }))
+    const { startNode } = await import('../node/start-node.ts')
+    const node = await startUnlessStopped(shutdown, (signal) => startNode({ config, log, say, signal }))
     if (node === null) return null
     const { api, edge, edgeTls } = node.addresses
     const ready: Record<string, unknown> = { event: 'ready', api, edge, edge_tls: edgeTls }

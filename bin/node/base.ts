@@ -3,7 +3,7 @@ import type { OpenOriginHeaders } from '@prepaint/outbound'
 import { printEntries, setAuditDays } from '@prepaint/postgres/audit'
 import { Availability } from '@prepaint/postgres/availability.ts'
 import { DatabaseUnreachable } from '@prepaint/postgres/connection.ts'
-import { type Database, GivenServer, openDatabase, REACH_WITHIN_MS } from '@prepaint/postgres/database.ts'
+import { type Database, type GivenServer, REACH_WITHIN_MS } from '@prepaint/postgres/database.ts'
 import { LISTENER_TIMES, Listener } from '@prepaint/postgres/listener.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
 import { type Clock, systemStopwatch } from '@prepaint/runtime/clock.ts'
@@ -17,11 +17,18 @@ import type { Config } from '../settings/config.ts'
 import { printAuditLine } from './audit-line.ts'
 import type { ClosingStack } from './closing-stack.ts'
 import { SCHEMA } from './schema.ts'
+import type { Begun } from './start-node.ts'
 
 /** A node with a usable snapshot waits this long for PostgreSQL before it starts without it. */
 const REACH_WITH_SNAPSHOT_MS = 5_000
 
-type BaseStart = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
+type BaseStart = {
+  config: Config
+  log: Log
+  say(line: string): void
+  signal: AbortSignal
+  begun: Begun
+}
 
 /**
  * What every role of a node uses: the database and what knows whether it is there, notifications, the clock, secrets and the
@@ -44,12 +51,10 @@ export class Base {
   #isChecked = false
 
   /** Also returns, with `isChecked` false, if PostgreSQL is not reached and a usable snapshot is there. */
-  static async open({ config, log, say, signal }: BaseStart, opened: ClosingStack): Promise<Base> {
-    const { databaseUrl, dataDir } = config
-    if (config.edge.snapshotHours === 0) removeSnapshot(dataDir)
-    const server = databaseUrl === null ? null : new GivenServer(databaseUrl)
-    const database = server?.open(log) ?? (await openDatabase({ databaseUrl, dataDir, log, onLongStep: say }))
-    opened.add('database', () => database.close())
+  static async open({ config, log, say, signal, begun }: BaseStart, opened: ClosingStack): Promise<Base> {
+    const { server } = begun
+    if (config.edge.snapshotHours === 0) removeSnapshot(config.dataDir)
+    const database = await begun.database
     signal.throwIfAborted()
     const base = new Base(config, server, database, log, say)
     opened.add('availability', () => base.availability.close())

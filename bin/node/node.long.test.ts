@@ -47,6 +47,23 @@ it('a data directory where none can be made is named', async () => {
   assert.match(stderr, /^prepaint: The data directory \/proc\/x cannot be used: .*PREPAINT_DATA_DIR.*\n$/m)
 })
 
+it('a browser that cannot run is named, and the database that was made meanwhile is ended', async () => {
+  const dir = makeDataDir()
+  const browser = path.join(dir, 'no-browser')
+  const wrong = { ...settings, PREPAINT_DATA_DIR: dir, PREPAINT_CHROMIUM: browser }
+  const { code, stdout, stderr } = await runPrepaint(['serve'], wrong)
+  assert.deepEqual([code, stdout], [1, ''])
+  const words = `^prepaint: PREPAINT_CHROMIUM: ${browser} is not a program that can be run\n$`
+  assert.match(stderr, new RegExp(words, 'm'))
+  await until('nothing is left running', () => processesOf(dir).length === 0)
+  // A server that was cut would have left it.
+  assert.deepEqual(
+    ['PG_VERSION', 'postmaster.pid'].map((file) => existsSync(path.join(dir, 'postgres/data', file))),
+    [true, false],
+  )
+  await clearDataDir(dir)
+})
+
 describe('asked to end during its start', () => {
   /** SIGTERM once `reached` holds; the rest of what it did. */
   async function startAndEnd(reached: (stderr: string) => boolean) {

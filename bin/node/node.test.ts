@@ -9,7 +9,7 @@ import { openFolder } from '../../test/support/folder.ts'
 import { serve } from '../../test/support/loopback.ts'
 import { addTestDomain } from '../../test/support/traffic.ts'
 import { loadConfig } from '../settings/config.ts'
-import { Node } from './node.ts'
+import { startNode } from './start-node.ts'
 
 const { pool, url } = await openTestDatabase()
 const dir = openFolder()
@@ -27,7 +27,7 @@ async function verdict(env: Record<string, string>): Promise<string | undefined>
     PREPAINT_CRAWLER_RANGES_DIR: dir,
     ...env,
   })
-  const node = await Node.start({
+  const node = await startNode({
     config,
     log: silentLog(),
     say: () => {},

@@ -11,6 +11,7 @@ import type { Edge } from '@prepaint/edge/edge.ts'
 import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
 import { type Engine, startEngine } from '@prepaint/engine'
 import { SelectorBrowser } from '@prepaint/engine/browser'
+import type { BrowserBinary } from '@prepaint/engine/browser-binary'
 import {
   type AddressGuard,
   checkOriginUrl,
@@ -78,34 +79,23 @@ import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { CommandError } from '../command-line/command.ts'
 import { type Config, shareOfProcess } from '../settings/config.ts'
-import { warnOfSettings } from '../settings/ignored-settings.ts'
 import { Base, retryUntilStarted } from './base.ts'
 import { checkBodyStore } from './check-body-store.ts'
 import { checkMasterKey } from './check-master-key.ts'
-import { ClosingStack, DrainableServer } from './closing-stack.ts'
+import { type ClosingStack, DrainableServer } from './closing-stack.ts'
 import { EdgeProcesses } from './edge-processes.ts'
 import { firstAccountLine, firstOperatorLine } from './first-account.ts'
 import { IdleMemory } from './idle-memory.ts'
-import { checkPorts, type ListenWhere, listen } from './listen.ts'
+import { type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
 import { openDiskTier } from './open-disk-tier.ts'
 import { type OpenEdge, openEdge } from './open-edge.ts'
 import { Outage } from './outage.ts'
 import { PeopleFirst } from './people-first.ts'
+import { portsOf } from './ports.ts'
 import { browserState, checkEdge, checkReadiness, createReadinessServer } from './readiness.ts'
 import { Retention } from './retention.ts'
-
-/**
- * `say` prints a line for the person who started the node. The start ends early if `signal` is aborted. `invitesOperator`:
- * whether the node says how to create the first operator's account (default: yes).
- */
-type Start = {
-  config: Config
-  log: Log
-  say(line: string): void
-  signal: AbortSignal
-  invitesOperator?: boolean
-}
+import { type Begun, DRAIN_MS, type Start } from './start-node.ts'
 
 export type NodeAddresses = {
   /** `http://host:port`. A node without the role `api` serves /readyz there. */
@@ -118,11 +108,10 @@ export type NodeAddresses = {
 
 type OpenApi = { server: Server; endStreams(): void; close(): Promise<void> }
 
-const DRAIN_MS = 10_000
 const NAME_SERVERS_WITHIN_MS = 5_000
 
 /**
- * A running node. This file is read from top to bottom: `start` opens what every role uses, `#open` the roles, in order.
+ * A running node. This file is read from top to bottom, after `start-node.ts`: `start` opens what every role uses, `#open` the roles, in order.
  * Everything that is opened is closed in reverse order, ports first.
  */
 export class Node {
@@ -165,29 +154,20 @@ export class Node {
   #isDraining = false
   readonly #outdated = Promise.withResolvers<string>()
 
-  /** Also closes what was opened if a part fails to start, or if the signal is aborted. */
-  static async start(start: Start): Promise<Node> {
+  /** Is called by `startNode`, which closes what is in `opened` if the start fails. */
+  static async start(start: Start, begun: Begun, opened: ClosingStack): Promise<Node> {
     const { config, log, say, signal } = start
-    warnOfSettings(config, log)
-    await checkPorts(neededPorts(config))
-    signal.throwIfAborted()
-    const opened = new ClosingStack(systemClock, log)
-    try {
-      const engine = config.roles.has('render') ? new StartingEngine(config, log, say) : null
-      if (engine !== null) opened.add('renderer', () => engine.close())
+    const engine = begun.browser === null ? null : new StartingEngine(config, begun.browser, log, say)
+    if (engine !== null) opened.add('renderer', () => engine.close())
 
-      const base = await Base.open({ config, log, say, signal }, opened)
-      engine?.useClock(base.clock)
-      const node = new Node(start, opened, base)
-      await node.#open(engine).catch(async (error: unknown) => {
-        await node.close()
-        throw error
-      })
-      return node
-    } catch (error) {
-      await opened.closeAll(DRAIN_MS)
+    const base = await Base.open({ config, log, say, signal, begun }, opened)
+    engine?.useClock(base.clock)
+    const node = new Node(start, opened, base)
+    await node.#open(engine).catch(async (error: unknown) => {
+      await node.close()
       throw error
-    }
+    })
+    return node
   }
 
   private constructor(
@@ -711,8 +691,20 @@ class StartingEngine implements Clock {
   readonly started: Promise<Engine>
   #clock: Clock = systemClock
 
-  constructor(config: Config, log: Log, say: (line: string) => void) {
-    this.started = startEngine({
+  constructor(config: Config, browser: Promise<BrowserBinary>, log: Log, say: (line: string) => void) {
+    this.started = this.#start(config, browser, log, say)
+    // The start of the node awaits it later, and rejects then.
+    this.started.catch(() => {})
+  }
+
+  async #start(
+    config: Config,
+    browser: Promise<BrowserBinary>,
+    log: Log,
+    say: (line: string) => void,
+  ): Promise<Engine> {
+    await browser
+    return startEngine({
       ...config.render,
       dataDir: config.dataDir,
       identity: identityOf(config),
@@ -722,8 +714,6 @@ class StartingEngine implements Clock {
       log,
       onLongStep: say,
     })
-    // The start of the node awaits it later, and rejects then.
-    this.started.catch(() => {})
   }
 
   /** A property, because the engine hands it on without this object. */
@@ -762,25 +752,4 @@ function portOf(url: string): number {
 
 function slotsOf({ roles, render }: Config): number {
   return roles.has('render') ? render.slots : 0
-}
-
-/** `isShared`: the edge's ports may be open in other processes. */
-function portsOf(
-  { api, edge }: Config,
-  isShared: boolean,
-): { api: ListenWhere; edge: ListenWhere; tls: ListenWhere } {
-  const { host, port, tlsPort } = edge
-  const shared = isShared
-  return {
-    api: { ...api, setting: 'PREPAINT_API' },
-    edge: { host, shared, port, setting: 'PREPAINT_EDGE' },
-    tls: { host, shared, port: tlsPort, setting: 'PREPAINT_EDGE_TLS', scheme: 'https' },
-  }
-}
-
-function neededPorts(config: Config): ListenWhere[] {
-  // Other programs, and nodes without PREPAINT_EDGE_SHARE_PORT, are found here.
-  const { api, edge, tls } = portsOf(config, config.edge.sharePort)
-  if (!config.roles.has('edge')) return [api]
-  return config.edge.tlsPortGiven ? [api, edge, tls] : [api, edge]
 }

@@ -11,7 +11,8 @@ import { GOOGLEBOT, PERSON, request } from '../../test/support/edge.ts'
 import { openFolder } from '../../test/support/folder.ts'
 import { serve } from '../../test/support/loopback.ts'
 import { loadConfig } from '../settings/config.ts'
-import { Node } from './node.ts'
+import type { Node } from './node.ts'
+import { startNode } from './start-node.ts'
 
 const { pool, connection } = await openTestDatabase()
 const origin = await serve((req, res) => res.end(`origin ${req.url}`))
@@ -38,7 +39,7 @@ for (const state of FIRST) {
 const DOMAINS = 1 + 2 * STATES.length + FIRST.length
 const key = await addKey()
 const dir = openFolder()
-const node = await startNode(dir)
+const node = await startOn(dir)
 after(() => node.close())
 await until('the snapshot is complete', async () => (await metric('prepaint_snapshot_domains')) === DOMAINS)
 
@@ -66,7 +67,7 @@ async function addKey(): Promise<string> {
   return made
 }
 
-function startNode(dataDir: string, url = proxy.url): Promise<Node> {
+function startOn(dataDir: string, url = proxy.url): Promise<Node> {
   const config = loadConfig({
     DATABASE_URL: url,
     PREPAINT_DATA_DIR: dataDir,
@@ -78,7 +79,7 @@ function startNode(dataDir: string, url = proxy.url): Promise<Node> {
     PREPAINT_LIVE_WAIT_MS: '0',
   })
   const { signal } = new AbortController()
-  return Node.start({ config, log: silentLog(), say: () => {}, signal })
+  return startNode({ config, log: silentLog(), say: () => {}, signal })
 }
 
 async function ask(path: string, agent: string, host = 'red.example', from = node) {
@@ -246,14 +247,14 @@ describe('a server that flaps', () => {
 describe('a start while PostgreSQL is away', () => {
   it('serves people from the snapshot, and all else begins when PostgreSQL is there', async (t) => {
     const kept = openFolder()
-    const first = await startNode(kept)
+    const first = await startOn(kept)
     await until('the snapshot is complete', async () =>
       (await api('/metrics', {}, first)).text.includes(`prepaint_snapshot_domains ${DOMAINS}\n`),
     )
     await first.close()
     proxy.set('refuse')
     t.after(() => proxy.set('through'))
-    const second = await startNode(kept)
+    const second = await startOn(kept)
     t.after(() => second.close())
     assert.equal(second.hasDatabase, false)
     assert.equal(await verdict('/any', PERSON, 'red.example', second), 'pass; not-a-crawler')

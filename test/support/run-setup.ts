@@ -5,7 +5,7 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { findBrowser } from '@prepaint/engine/browser'
+import { findBrowser } from '@prepaint/engine/browser-binary'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { SHARED_DOCUMENT } from './api-contract.ts'
 import { SHARED_BROWSER } from './data-dir.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
-import { findBrowser } from '@prepaint/engine/browser'
+import { findBrowser } from '@prepaint/engine/browser-binary'
 import { connectCdp } from '../../test/support/engine-parts.ts'
 
 export type View = { width: number; height: number; scheme: 'light' | 'dark' }

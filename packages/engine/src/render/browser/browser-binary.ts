@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { lchown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { lchown, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -91,7 +91,8 @@ async function unpackBrowser(
     onLongStep(`Unpacking Chromium ${found.version} (about 200 MB, once) ...`)
     const unfinished = path.join(home, `unfinished-${randomUUID()}`)
     try {
-      await mkdir(unfinished, { mode: 0o755 })
+      // Without waiting, so that the decompression begins before a caller loads the rest of its program.
+      mkdirSync(unfinished, { mode: 0o755 })
       await unpack(found.dir, unfinished, dir)
       await rename(unfinished, dir)
     } catch (error) {
