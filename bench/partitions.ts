@@ -55,11 +55,11 @@ try {
 type Opened = { pool: pg.Pool; connection: pg.ClientConfig }
 
 async function openDatabase(name: string): Promise<Opened> {
-  const admin = createPool(server.connection, log, 1)
+  const admin = createPool(server.connection, log, { few: 1, most: 1 })
   await admin.query(`create database ${name}`)
   await admin.end()
   const connection = { ...server.connection, database: name }
-  return { pool: createPool(connection, log, 2), connection }
+  return { pool: createPool(connection, log, { few: 2, most: 2 }), connection }
 }
 
 async function measureRestore(): Promise<boolean> {

@@ -2,7 +2,7 @@
 
 const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
+const SHARE = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const SIZES = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
@@ -39,10 +39,11 @@ export const capitalised = (text: string): string => text.slice(0, 1).toUpperCas
 /** Writes `950` or `12.3K`. */
 export const compact = (value: number): string => COMPACT.format(value)
 
-/** Writes `98.5%`, or a dash for null. */
-export const percent = (share: number | null): string => (share === null ? '–' : PERCENT.format(share))
+/** Writes `98.5 %` without a break, as reports and letters do, or a dash for null. */
+export const percent = (share: number | null): string =>
+  share === null ? '–' : `${SHARE.format(share * 100)}\u00a0%`
 
-/** Writes `12% more`, `3% less` or `as many`; empty where there was nothing before. */
+/** Writes `12 % more`, `3 % less` or `as many`; empty where there was nothing before. */
 export function difference(now: number, before: number): string {
   if (before === 0) return ''
   const change = (now - before) / before
@@ -51,7 +52,7 @@ export function difference(now: number, before: number): string {
   return change > 0 ? `${size} more` : `${size} less`
 }
 
-/** Writes `12% more than the week before` or `as many as the week before`; empty where there was nothing before. */
+/** Writes `12 % more than the week before` or `as many as the week before`; empty where there was nothing before. */
 export function differenceToWeekBefore(now: number, before: number): string {
   const changed = difference(now, before)
   if (changed === '') return ''

@@ -80,7 +80,7 @@ describe('the traffic of a domain', () => {
     for (const words of [
       'Crawler visits\n13',
       '11 for pages, 2 for missing ones',
-      'Hit ratio\n81.8%',
+      'Hit ratio\n81.8\u00a0%',
       'Failed\n1',
       'People and tools\n1',
     ]) {
@@ -91,7 +91,7 @@ describe('the traffic of a domain', () => {
     assert.match(await pressLast(visits), /: Search 12, AI 1$/)
     assert.match(await press(visits, 'Home'), /: Search 0, AI 0$/)
     assert.match(await pressLast('Answers to crawlers'), /: Hit 9, Rendered 1, Failed 1, Not found 2$/)
-    assert.match(await pressLast('Hit ratio'), /: Hit ratio 81\.8%$/)
+    assert.match(await pressLast('Hit ratio'), /: Hit ratio 81\.8\s%$/)
 
     await click('By crawler')
     assert.match(await pressLast('Crawler visits by crawler'), /: Googlebot 12, GPTBot 1$/)
@@ -118,7 +118,7 @@ describe('the traffic of a domain', () => {
     await open('/domains/shop.example.com/traffic?range=30d')
     await becomes(`document.querySelector('[role=slider] path')`)
     await shows('more')
-    assert.match(await shown(), /Crawler visits\n\d+, \d+% more/)
+    assert.match(await shown(), /Crawler visits\n\d+, \d+\s% more/)
     await shows('Dashed: the 30 days before.')
     assert.match(await press('Crawler visits by category', 'Escape'), /Before 5$/)
     await isClean()
@@ -222,7 +222,7 @@ describe('the account', () => {
     await open('/traffic')
     await becomes(`document.querySelector('[role=slider] path')`)
     await until('figures and sites are there', async () =>
-      /Crawler visits\n13[\s\S]*shop\.example\.com\s+11\s+81\.8%/.test(await shown()),
+      /Crawler visits\n13[\s\S]*shop\.example\.com\s+11\s+81\.8\s%/.test(await shown()),
     )
   })
 
@@ -245,7 +245,7 @@ describe('incidents and notifications', () => {
     assert.equal(await page.getByText('Nothing wrong.').count(), 0)
     assert.match(
       await shown(),
-      /Renders failing[\s\S]*Crawler visits in 7 days\n13[\s\S]*Hit ratio\n81\.8%[\s\S]*Last crawler\nG/,
+      /Renders failing[\s\S]*Crawler visits in 7 days\n13[\s\S]*Hit ratio\n81\.8\s%[\s\S]*Last crawler\nG/,
     )
     await isCleanEverywhere()
     await click('Open incidents: 1')

@@ -11,6 +11,7 @@ import {
   errorCode,
   withClient,
 } from './connection.ts'
+import { GrowingPool, type PoolSize } from './growing-pool.ts'
 import { checkPooler, SESSION_LIMITS } from './pooler.ts'
 import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/private-postgres.ts'
 
@@ -29,7 +30,7 @@ export class Database {
     this.url = url
     this.connection = connection
     this.pool = createPool(connection, log)
-    this.reads = createPool(connection, log, READS_MAX)
+    this.reads = createPool(connection, log, READS)
     this.#own = own
   }
 
@@ -210,24 +211,23 @@ function hasSeveralHosts(databaseUrl: string): boolean {
   return hosts.includes(',') || new URLSearchParams(query).get('host')?.includes(',') === true
 }
 
-/** A node has 16 connections in its pools. A server with the default of 100 connections can serve several nodes. */
-const POOL_MAX = 12
-const READS_MAX = 4
+/** A node has 16 connections in its pools at most. A server with the default of 100 connections can serve several nodes. */
+export const POOL: PoolSize = { few: 3, most: 12 }
+const READS: PoolSize = { few: 2, most: 4 }
 
 /** Creates a pool that cancels long statements, because they keep a connection and locks. */
-export function createPool(connection: pg.ClientConfig, log: Log, max = POOL_MAX): pg.Pool {
-  const pool = new pg.Pool({
+export function createPool(connection: pg.ClientConfig, log: Log, size = POOL): pg.Pool {
+  const config: pg.PoolConfig = {
     ...connection,
     Client: DatabaseClient,
-    max,
-    // A connection that has seen all statements holds 9 MiB of the server.
     idleTimeoutMillis: 10_000,
     ...SESSION_LIMITS,
     // Detects dead connections.
     query_timeout: 45_000,
     // An idle pool must not keep a command alive.
     allowExitOnIdle: true,
-  })
+  }
+  const pool = new GrowingPool(config, size)
   // Without a handler, a broken idle connection would end the process.
   pool.on('error', (error) => {
     // `end` does not wait for connections, and a stopping server cuts them.

@@ -29,7 +29,7 @@ export default function PlanScreen() {
             </div>
             <Section
               title="Renders this month"
-              lead={`Each domain has ${count(data.renders.limit_per_domain)} renders per month (UTC). At 120% (${count(data.renders.stops_at)}) rendering stops: crawlers get cached pages, or the origin if a page is not cached. Cache hits never count.`}
+              lead={`Each domain has ${count(data.renders.limit_per_domain)} renders per month (UTC). At 120 % (${count(data.renders.stops_at)}) rendering stops: crawlers get cached pages, or the origin if a page is not cached. Cache hits never count.`}
             >
               <Loaded query={summaries} rows={2}>
                 {(list) =>

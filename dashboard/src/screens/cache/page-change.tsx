@@ -168,7 +168,7 @@ function AfterRender(props: { domain: DomainWithSettings; pages: number; staysSt
             {left === 0
               ? 'The renders of this month are used up.'
               : `Only ${counted(left, 'render')} are left this month.`}{' '}
-            At 120% of the limit rendering stops, and crawlers get the origin for pages that are not cached.
+            At 120 % of the limit rendering stops, and crawlers get the origin for pages that are not cached.
           </Text>
         </Alert>
       )}

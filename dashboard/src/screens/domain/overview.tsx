@@ -78,7 +78,7 @@ function WholeOverview({ domain }: { domain: DomainWithSettings }) {
         >
           <UsageBar name="Renders used" used={domain.renders_used} limit={domain.monthly_render_limit} />
           <Note size="sm">
-            At 120% of the limit rendering stops: crawlers get cached pages, or the origin if a page is not
+            At 120 % of the limit rendering stops: crawlers get cached pages, or the origin if a page is not
             cached.
           </Note>
         </Section>

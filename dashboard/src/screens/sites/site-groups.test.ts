@@ -50,11 +50,11 @@ it('causes of trouble are named in words, the most common first, with the site i
 it('a difference says how many more, and nothing where there was nothing before', () => {
   assert.deepEqual(
     [difference(112, 100), difference(50, 100), difference(100, 100), difference(5, 0)],
-    ['12% more', '50% less', 'as many', ''],
+    ['12\u00a0% more', '50\u00a0% less', 'as many', ''],
   )
   assert.deepEqual(
     [shortDifference(112, 100), shortDifference(50, 100), shortDifference(100, 100)],
-    ['+12%', '−50%', '±0%'],
+    ['+12\u00a0%', '−50\u00a0%', '±0\u00a0%'],
   )
 })
 
@@ -62,7 +62,7 @@ it('the sum of a week reads as a sentence', () => {
   assert.equal(weekText([site('ok', undefined, 1, 0)]), '1 visit of crawlers in 7 days')
   assert.equal(
     weekText([site('ok', undefined, 600, 500), site('ok', undefined, 600, 500)]),
-    '1,200 visits of crawlers in 7 days, 20% more than the week before',
+    '1,200 visits of crawlers in 7 days, 20\u00a0% more than the week before',
   )
   assert.match(weekText([site('ok', undefined, 5, 5)]), /as many as the week before$/)
 })

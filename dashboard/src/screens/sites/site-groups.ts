@@ -40,13 +40,13 @@ export function causesOf(sites: readonly PortfolioDomain[]): Cause[] {
   return [...causes.values()].toSorted((a, b) => b.sites - a.sites)
 }
 
-/** The difference for a narrow column: `+12%`. */
+/** The difference for a narrow column: `+12 %`. */
 export function shortDifference(now: number, before: number): string {
   if (before === 0) return ''
   const change = Math.round(((now - before) / before) * 100)
-  if (change === 0) return '±0%'
-  if (change > 999) return '>999%'
-  return change > 0 ? `+${change}%` : `−${-change}%`
+  if (change === 0) return '±0\u00a0%'
+  if (change > 999) return '>999\u00a0%'
+  return change > 0 ? `+${change}\u00a0%` : `−${-change}\u00a0%`
 }
 
 export function weekText(sites: readonly PortfolioDomain[]): string {

@@ -97,7 +97,7 @@ export function TrafficTiles(props: {
   return <Tiles tiles={tiles} />
 }
 
-/** Writes `12% slower`; empty where one of them is unknown. */
+/** Writes `12 % slower`; empty where one of them is unknown. */
 function slower(now: number | null, before: number | null): string {
   if (now === null || before === null) return ''
   return difference(now, before)

@@ -346,7 +346,7 @@ function RendersOfMonth({ domain }: { domain: string }) {
 
 function outlook({ used, limit, forecast }: MonthOfRenders): string {
   const soFar = `${count(used)} of ${counted(limit, 'render')} used.`
-  if (used >= limit) return `The limit is reached. ${soFar} At 120% rendering stops until next month.`
+  if (used >= limit) return `The limit is reached. ${soFar} At 120 % rendering stops until next month.`
   if (forecast === null) return `${soFar} The forecast starts after one full day.`
   const { renders, per_day, reaches_limit_on } = forecast
   const pace = `At ${counted(Math.round(per_day), 'render')} a day, the month ends at ${count(renders)}`

@@ -7,7 +7,7 @@ import { until } from '../../../../test/support/condition.ts'
 import { openTestDatabase } from '../../../../test/support/database.ts'
 import { startDatabaseProxy } from '../../../../test/support/database-proxy.ts'
 import { withClient } from '../connection.ts'
-import { createPool, Database } from '../database.ts'
+import { createPool, Database, POOL } from '../database.ts'
 import { createListener } from '../listener.ts'
 import { transaction } from '../transaction.ts'
 import { Availability, type AvailabilityTimes } from './availability.ts'
@@ -248,7 +248,7 @@ describe('the availability of the database', () => {
 
   it('reads of what is stored are answered while all other connections are taken; what waits for those is told that they are', async (t) => {
     const { pool, availability } = await open(t, { queryMs: 1_000 })
-    const taken = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+    const taken = await Promise.all(Array.from({ length: POOL.most }, () => pool.connect()))
     try {
       await assert.rejects(availability.db.query('select 1'), isKind('connections'))
       assert.equal((await availability.reads.query('select 1 as n')).rows[0].n, 1)
