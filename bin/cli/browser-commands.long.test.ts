@@ -138,7 +138,7 @@ it('demo --sites has sites of clients, with two months of visits and renders, in
     const { counts, domains } = await portfolio()
     assert.deepEqual([counts['all'], counts['paused']], [12, 1])
     const fine = domains.find(({ custom_domain }) => custom_domain === 'atlas-garden.localhost')
-    assert.deepEqual([fine?.state, fine?.tags], ['ok', ['Atlas']])
+    assert.deepEqual([fine?.state, fine?.reasons, fine?.tags], ['ok', [], ['Atlas']])
     assert(fine!.visits.before > 0 && fine!.visits.days.every((visits) => visits > 0))
     const deserted = domains.find(({ custom_domain }) => custom_domain === 'muller-books.localhost')
     assert(deserted!.visits.before > 0 && deserted!.visits.days.at(-1) === 0)

@@ -212,7 +212,7 @@ function hasSeveralHosts(databaseUrl: string): boolean {
 }
 
 /** A node has 16 connections in its pools at most. A server with the default of 100 connections can serve several nodes. */
-export const POOL: PoolSize = { few: 3, most: 12 }
+export const POOL: PoolSize = { few: 4, most: 12 }
 const READS: PoolSize = { few: 2, most: 4 }
 
 /** Creates a pool that cancels long statements, because they keep a connection and locks. */

@@ -87,8 +87,10 @@ it('API key: a use is noted in last_used_at', async () => {
 
 // Proves interface 1/8
 it('API key: 200: 500 requests at once with one key: nobody counts requests per second', async () => {
-  const requests = Array.from({ length: 500 }, () => api.get('/api/cache/stats', owner.key))
-  assert((await Promise.all(requests)).every(({ status }) => status === 200))
+  // Of a route that is not heavy: of others, an account has a share.
+  const requests = Array.from({ length: 500 }, () => api.get('/api/plan', owner.key))
+  const others = (await Promise.all(requests)).filter(({ status }) => status !== 200)
+  assert.deepEqual(others, [])
 })
 
 // Proves interface 5/2

@@ -270,8 +270,24 @@ it('visits of search crawlers are compared by 24 whole hours: without the one th
       [id],
     )
     await client.query(`update health set usual_at = now() - interval '1 day' where domain_id = $1`, [id])
-    const [sample] = await readSamples(client, DEFAULT_PLANS, { after: id - 1, limit: 1, speed: 1 })
-    assert.deepEqual(sample?.read?.search, [3, 12, 0, 0, 0])
+    const read = async () => {
+      const [sample] = await readSamples(client, DEFAULT_PLANS, { after: id - 1, limit: 1, speed: 1 })
+      return sample?.read?.search
+    }
+    assert.deepEqual(await read(), [3, 12, 0, 0, 0])
+
+    const wait = (minute: string) =>
+      client.query(
+        `insert into traffic_minute (minute, node, flush, domain_id, lines)
+         values (date_trunc('hour', now() - interval '10 minutes') ${minute}, gen_random_uuid(), 1, $1, '[]')`,
+        [id],
+      )
+    await wait('')
+    assert.deepEqual(await read(), [3, 12, 0, 0, 0], 'a minute of the hour that runs may wait')
+    await wait(`- interval '1 minute'`)
+    assert.equal(await read(), null, 'hours are not whole yet, and none were before')
+    await client.query(`update health set usual = '{"search": [50, 60]}' where domain_id = $1`, [id])
+    assert.deepEqual(await read(), [50, 60])
   } finally {
     await client.query('rollback')
     client.release()

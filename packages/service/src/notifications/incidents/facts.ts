@@ -94,7 +94,8 @@ type Row = Omit<Facts, 'renders' | 'usual' | 'quota'> &
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
 // The windows of search visits are 24 whole hours. The last one has ended and has been added up: an hour that runs, or of
-// which minutes wait, would look like a loss beside the whole hours of earlier weeks.
+// which minutes wait, would look like a loss beside the whole hours of earlier weeks. While minutes before it still wait, as
+// after an outage, what was read last counts.
 const USUAL = `
   select (select coalesce(json_object_agg(outcome, renders), '{}') from (
             select outcome, sum(renders)::integer as renders from render_outcome_day
@@ -106,7 +107,8 @@ const USUAL = `
              order by rendered_at desc limit ${WINDOW}) p) as "textNow",
          (select coalesce(sum(renders)::float8 / greatest(1, least(7, c.today - min(day))), 0)
             from render_day where domain_id = d.id and day >= c.today - 7 and day < c.today) as "rendersADay",
-         case when exists (select from traffic_folded_day
+         case when c.is_adding_up then (h.usual -> 'search')::json
+              when exists (select from traffic_folded_day
                             where domain_id = d.id and day <= c.today - 28 and search_visits > 0)
                 or exists (select from traffic_day where domain_id = d.id and day <= c.today - 28 and category = 'search') then
            (select json_agg(visits order by week) from (
@@ -139,7 +141,8 @@ const DOMAINS = `
          case when h.usual_at < clock_timestamp() - $3 * interval '1 millisecond' then
            (select row_to_json(u) from (${USUAL}) u) end as read
     from domain d
-    cross join (select (now() at time zone 'UTC')::date as today, date_trunc('hour', now() - interval '10 minutes') as hour) c
+    cross join (select today, hour, exists (select from traffic_minute where minute < hour) as is_adding_up
+                  from (select (now() at time zone 'UTC')::date as today, date_trunc('hour', now() - interval '10 minutes') as hour) t) c
     join account a on a.id = d.account_id
     join health h on h.domain_id = d.id
     left join render_count r on r.domain_id = d.id and r.month = date_trunc('month', c.today)::date
