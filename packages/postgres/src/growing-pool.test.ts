@@ -10,6 +10,8 @@ const NEVER_MS = 1_000_000
 
 function open(t: TestContext, size: PoolSize, config: pg.PoolConfig = connection): GrowingPool {
   const pool = new GrowingPool({ ...config, idleTimeoutMillis: 50 }, size)
+  // The database is dropped while its last connections end.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const held = new Set<pg.PoolClient>()
   pool.on('acquire', (client) => held.add(client))
   pool.on('release', (_error, client) => held.delete(client))
