@@ -17,18 +17,10 @@ import type { Config } from '../settings/config.ts'
 import { printAuditLine } from './audit-line.ts'
 import type { ClosingStack } from './closing-stack.ts'
 import { SCHEMA } from './schema.ts'
-import type { Begun } from './start-node.ts'
+import type { Begun, Start } from './start-node.ts'
 
 /** A node with a usable snapshot waits this long for PostgreSQL before it starts without it. */
 const REACH_WITH_SNAPSHOT_MS = 5_000
-
-type BaseStart = {
-  config: Config
-  log: Log
-  say(line: string): void
-  signal: AbortSignal
-  begun: Begun
-}
 
 /**
  * What every role of a node uses: the database and what knows whether it is there, notifications, the clock, secrets and the
@@ -51,10 +43,10 @@ export class Base {
   #isChecked = false
 
   /** Also returns, with `isChecked` false, if PostgreSQL is not reached and a usable snapshot is there. */
-  static async open({ config, log, say, signal, begun }: BaseStart, opened: ClosingStack): Promise<Base> {
-    const { server } = begun
+  static async open(start: Start, { server, database: opening }: Begun, opened: ClosingStack): Promise<Base> {
+    const { config, log, say, signal } = start
     if (config.edge.snapshotHours === 0) removeSnapshot(config.dataDir)
-    const database = await begun.database
+    const database = await opening
     signal.throwIfAborted()
     const base = new Base(config, server, database, log, say)
     opened.add('availability', () => base.availability.close())

@@ -111,8 +111,8 @@ type OpenApi = { server: Server; endStreams(): void; close(): Promise<void> }
 const NAME_SERVERS_WITHIN_MS = 5_000
 
 /**
- * A running node. This file is read from top to bottom, after `start-node.ts`: `start` opens what every role uses, `#open` the roles, in order.
- * Everything that is opened is closed in reverse order, ports first.
+ * A running node. This file is read from top to bottom, after `start-node.ts`: `start` opens what every role uses, `#open` the
+ * roles, in order. Everything that is opened is closed in reverse order, ports first.
  */
 export class Node {
   readonly #config: Config
@@ -156,11 +156,10 @@ export class Node {
 
   /** Is called by `startNode`, which closes what is in `opened` if the start fails. */
   static async start(start: Start, begun: Begun, opened: ClosingStack): Promise<Node> {
-    const { config, log, say, signal } = start
-    const engine = begun.browser === null ? null : new StartingEngine(config, begun.browser, log, say)
+    const engine = begun.browser === null ? null : new StartingEngine(start, begun.browser)
     if (engine !== null) opened.add('renderer', () => engine.close())
 
-    const base = await Base.open({ config, log, say, signal, begun }, opened)
+    const base = await Base.open(start, begun, opened)
     engine?.useClock(base.clock)
     const node = new Node(start, opened, base)
     await node.#open(engine).catch(async (error: unknown) => {
@@ -691,18 +690,13 @@ class StartingEngine implements Clock {
   readonly started: Promise<Engine>
   #clock: Clock = systemClock
 
-  constructor(config: Config, browser: Promise<BrowserBinary>, log: Log, say: (line: string) => void) {
-    this.started = this.#start(config, browser, log, say)
+  constructor(start: Start, browser: Promise<BrowserBinary>) {
+    this.started = this.#start(start, browser)
     // The start of the node awaits it later, and rejects then.
     this.started.catch(() => {})
   }
 
-  async #start(
-    config: Config,
-    browser: Promise<BrowserBinary>,
-    log: Log,
-    say: (line: string) => void,
-  ): Promise<Engine> {
+  async #start({ config, log, say }: Start, browser: Promise<BrowserBinary>): Promise<Engine> {
     await browser
     return startEngine({
       ...config.render,

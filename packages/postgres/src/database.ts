@@ -217,17 +217,19 @@ const READS: PoolSize = { few: 2, most: 4 }
 
 /** Creates a pool that cancels long statements, because they keep a connection and locks. */
 export function createPool(connection: pg.ClientConfig, log: Log, size = POOL): pg.Pool {
-  const config: pg.PoolConfig = {
-    ...connection,
-    Client: DatabaseClient,
-    idleTimeoutMillis: 10_000,
-    ...SESSION_LIMITS,
-    // Detects dead connections.
-    query_timeout: 45_000,
-    // An idle pool must not keep a command alive.
-    allowExitOnIdle: true,
-  }
-  const pool = new GrowingPool(config, size)
+  const pool = new GrowingPool(
+    {
+      ...connection,
+      Client: DatabaseClient,
+      idleTimeoutMillis: 10_000,
+      ...SESSION_LIMITS,
+      // Detects dead connections.
+      query_timeout: 45_000,
+      // An idle pool must not keep a command alive.
+      allowExitOnIdle: true,
+    },
+    size,
+  )
   // Without a handler, a broken idle connection would end the process.
   pool.on('error', (error) => {
     // `end` does not wait for connections, and a stopping server cuts them.

@@ -39,7 +39,8 @@ it('opens one more for who waits for long, up to its limit, and none beyond', as
   assert.equal(pool.totalCount, 4)
   const fifth = pool.connect()
   const sixth = pool.query('select 6 as at')
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  // Ten times as long as the pool is patient.
+  await held[0]!.query('select pg_sleep(0.05)')
   assert.deepEqual([pool.totalCount, pool.waitingCount], [4, 2])
   held[0]!.release()
   const client = await fifth

@@ -12,8 +12,8 @@ export type PoolSize = {
 const PATIENCE_MS = 50
 
 /**
- * A pool that does with few connections while they suffice: a connection that has seen all statements holds 16 MiB of the server and
- * its own plans of them, so that few connections with work for each are faster than many, too.
+ * A pool that does with few connections while they suffice, because a connection that has seen all statements holds up to 17 MiB of
+ * the server (docs/decisions/0093-few-connections-while-they-suffice.md).
  */
 export class GrowingPool extends pg.Pool {
   readonly #few: number

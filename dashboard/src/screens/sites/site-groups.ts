@@ -1,6 +1,6 @@
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import type { PortfolioDomain } from '../../api/types.ts'
-import { capitalised, count, differenceToWeekBefore } from '../../format.ts'
+import { capitalised, count, differenceToWeekBefore, percent } from '../../format.ts'
 
 type Group = { title: string; sites: PortfolioDomain[] }
 
@@ -44,9 +44,9 @@ export function causesOf(sites: readonly PortfolioDomain[]): Cause[] {
 export function shortDifference(now: number, before: number): string {
   if (before === 0) return ''
   const change = Math.round(((now - before) / before) * 100)
-  if (change === 0) return '±0\u00a0%'
-  if (change > 999) return '>999\u00a0%'
-  return change > 0 ? `+${change}\u00a0%` : `−${-change}\u00a0%`
+  if (change === 0) return `±${percent(0)}`
+  if (change > 999) return `>${percent(9.99)}`
+  return `${change > 0 ? '+' : '−'}${percent(Math.abs(change) / 100)}`
 }
 
 export function weekText(sites: readonly PortfolioDomain[]): string {
